@@ -237,11 +237,14 @@ CREATE TABLE reviewers (
     id            TEXT    NOT NULL PRIMARY KEY CHECK (id <> ''),
     body          TEXT    NOT NULL CHECK (json_valid(body)),
     project       TEXT    GENERATED ALWAYS AS (body ->> '$.project') STORED,
-    -- the seat that a one-shot reviewer was started for
+    -- the seat that a one-shot or dedicated reviewer was started for
     review        INTEGER GENERATED ALWAYS AS (CAST(ltrim(body ->> '$.seat.review', 'R-') AS INTEGER)) STORED REFERENCES reviews (number),
     persona       TEXT    GENERATED ALWAYS AS (body ->> '$.seat.persona') STORED,
     spawned_at_ms INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.spawned_at') STORED,
-    -- null: its end is not known
+    -- of a dedicated reviewer, which keeps its row from turn to turn
+    session       TEXT    GENERATED ALWAYS AS (body ->> '$.session.state') STORED
+                  CHECK (session = 'open' OR session = 'finished' OR session = 'stopped'),
+    -- null: its process may run
     ended_at_ms   INTEGER GENERATED ALWAYS AS (body ->> '$.end.at') STORED,
     input_tokens  INTEGER GENERATED ALWAYS AS (body ->> '$.work.input_tokens') STORED,
     output_tokens INTEGER GENERATED ALWAYS AS (body ->> '$.work.output_tokens') STORED,
@@ -251,6 +254,7 @@ CREATE TABLE reviewers (
 CREATE INDEX reviewers_running ON reviewers (id) WHERE ended_at_ms IS NULL;
 CREATE INDEX reviewers_by_end ON reviewers (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
 CREATE INDEX reviewers_by_seat ON reviewers (review, persona) WHERE review IS NOT NULL;
+CREATE INDEX reviewers_with_session ON reviewers (id) WHERE session = 'open';
 
 -- Bearer tokens made by an operator. Only the SHA-256 of a secret is stored. A revoked token stays, so that its name can
 -- still be looked up. Credentials of pool reviewers are never stored.

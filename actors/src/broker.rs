@@ -216,7 +216,7 @@ impl Broker {
         }
         let project = match scope {
             Scope::All => None,
-            Scope::Project(project) => Some(project.as_deref()),
+            Scope::Project(project) | Scope::Review { project, .. } => Some(project.as_deref()),
         };
         match self.reader().list_ids_by_prefix(&prefix, project).await?.as_slice() {
             [] => Err(unknown()),

@@ -35,6 +35,7 @@ fn settings(folder: &Path) -> Settings {
         prompt: domain::reviewer_prompt::DEFAULT_TEMPLATE.into(),
         workspace: Some(folder.into()),
         limits: scaling::Limits { ratio: 3, max_size: 1, cooldown: SHORT, idle_after: LONG, ttl: LONG },
+        keep_sessions: Duration::ZERO,
         max_failures: 5,
         check_every: SHORT,
         stop_grace: SHORT,

@@ -37,6 +37,8 @@ pub struct Metrics {
     pub spawns: Counter,
     /// Reviewer processes that crashed.
     pub crashes: Counter,
+    /// Turns of dedicated reviewers, by session: new or resumed.
+    pub turns: Family<OneLabel, Counter>,
     /// Actors that were restarted, by kind.
     pub restarts: Family<OneLabel, Counter>,
 }
@@ -50,6 +52,7 @@ impl Default for Metrics {
             git_check_seconds: Histogram::new(exponential_buckets(0.001, 4.0, 8)),
             spawns: Counter::default(),
             crashes: Counter::default(),
+            turns: Family::default(),
             restarts: none_restarted(),
         }
     }

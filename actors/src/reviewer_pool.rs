@@ -7,12 +7,17 @@
 //! log ──► ReviewerPool ── one child per reviewer ──► ReviewerActor ══ life line ══► shim ──► codex, claude, …
 //! ```
 
+mod assigned_seat;
+mod dedicated;
 mod exited_reviewers;
 mod one_shot;
+mod prompt_context;
+mod quoted_prompt;
 mod review_events;
 mod reviewer_actor;
 mod reviewer_registry;
 mod scaler;
+mod sessions;
 mod spawn_health;
 mod spawn_plan;
 
@@ -60,6 +65,8 @@ pub struct PoolSettings {
     pub limits: scaling::Limits,
     /// After this many failures in a row no more reviewers are started.
     pub max_failures: u32,
+    /// How long the session of a dedicated reviewer is kept after its review has ended.
+    pub keep_sessions: Duration,
     /// The longest time between two decisions about the number of reviewers.
     pub check_every: Duration,
     /// The time between SIGTERM and SIGKILL.
@@ -114,6 +121,8 @@ pub(crate) struct State {
     health: SpawnHealth,
     /// Seats that could not be claimed, and until when no reviewer is started for them.
     avoided_seats: BTreeMap<SeatRow, Tick>,
+    /// Seats whose own reviewer waits until the pool has room for it.
+    queued_seats: Vec<SeatRow>,
     last_spawn: Option<Tick>,
     /// Ids of reviewers that have exited. A call of theirs may still be in flight.
     gone: HashSet<String>,
@@ -294,6 +303,7 @@ impl ReviewerPool {
             runtime: self.settings().runtime.runtime,
             max_size: self.settings().limits.max_size,
             live: state.reviewers.values().map(|reviewer| reviewer.status(now)).collect(),
+            queued_seats: state.queued_seats.clone(),
             last_words: state.health.last_words.clone(),
         }
     }

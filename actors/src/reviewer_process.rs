@@ -4,6 +4,8 @@ pub mod orphans;
 pub mod output;
 mod procfs;
 pub mod runtime;
+pub(crate) mod session_home;
+pub(crate) mod session_output;
 pub mod shim;
 pub mod usage;
 

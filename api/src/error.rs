@@ -132,6 +132,7 @@ error_codes! {
         WrongRole = "wrong_role",
         WrongIdentity = "wrong_identity",
         WrongProject = "wrong_project",
+        WrongReview = "wrong_review",
         OwnProposal = "own_proposal",
         NotTheProposer = "not_the_proposer",
         NotYourSeat = "not_your_seat",

@@ -168,6 +168,10 @@ pub enum EventData {
         runtime: String,
         why: SpawnReason,
         persona: Option<String>,
+        /// The turn of a dedicated reviewer, from 1.
+        turn: Option<u32>,
+        /// The session that a dedicated reviewer continues. Absent if it begins a new one.
+        reviewer_session_id: Option<String>,
     },
     ReviewerRetried {
         reviewer_id: String,
@@ -295,12 +299,16 @@ impl From<&ReviewEvent> for EventData {
 impl From<&PoolEvent> for EventData {
     fn from(event: &PoolEvent) -> Self {
         match event {
-            PoolEvent::ReviewerSpawned { reviewer, runtime, why, persona, .. } => Self::ReviewerSpawned {
-                reviewer_id: shorten(reviewer),
-                runtime: shorten(runtime),
-                why: *why,
-                persona: persona.as_deref().map(shorten),
-            },
+            PoolEvent::ReviewerSpawned { reviewer, runtime, why, persona, turn, session_id, .. } => {
+                Self::ReviewerSpawned {
+                    reviewer_id: shorten(reviewer),
+                    runtime: shorten(runtime),
+                    why: *why,
+                    persona: persona.as_deref().map(shorten),
+                    turn: *turn,
+                    reviewer_session_id: session_id.as_deref().map(shorten),
+                }
+            }
             PoolEvent::ReviewerRetried { reviewer, why } => {
                 Self::ReviewerRetried { reviewer_id: shorten(reviewer), why: shorten(why) }
             }
@@ -402,6 +410,10 @@ impl Event {
             }
             EventData::Cancelled { reason, .. } => (format!("{actor} cancelled {number}"), Some(reason.clone())),
             EventData::Closed { .. } => (format!("{actor} closed {number}"), None),
+            EventData::ReviewerSpawned { reviewer_id, turn: Some(turn), reviewer_session_id, .. } => {
+                let session = reviewer_session_id.as_ref().map_or("begins a session", |_| "continues its session");
+                (format!("turn {turn} of reviewer {reviewer_id}{project}: it {session}"), None)
+            }
             EventData::ReviewerSpawned { reviewer_id, why, .. } => {
                 (format!("the pool started reviewer {reviewer_id}{project}: {why}"), None)
             }

@@ -21,6 +21,13 @@ pub struct ListReviewersResponse {
     pub waiting: Vec<Waiting>,
     /// The running reviewers.
     pub reviewers: Vec<Reviewer>,
+    /// The dedicated reviewers of open reviews, whether or not their process runs now. Their state is waiting (for their
+    /// turn), queued (for a free place in the pool), working, or failed (an operator has been asked).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dedicated: Vec<Reviewer>,
+    /// Seats whose own reviewer waits for a free place in the pool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queued: Vec<QueuedSeat>,
     /// The reviewers that ended last, the latest first.
     pub ended: Vec<Reviewer>,
     /// The last output lines of the last reviewer that failed.
@@ -38,6 +45,13 @@ pub struct Waiting {
     pub free_seats: u64,
 }
 
+/// A seat whose one-shot or dedicated reviewer is to be started.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct QueuedSeat {
+    pub review: String,
+    pub persona: String,
+}
+
 /// One reviewer process and its statistics. Response of spawn_reviewer and kill_reviewer.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -45,16 +59,26 @@ pub struct Reviewer {
     pub reviewer_id: String,
     /// The short name, for example codex-r1.
     pub name: String,
-    /// starting, idle, busy, draining, stopping or ended.
+    /// starting, idle, busy, draining, stopping or ended. Of a dedicated reviewer also waiting, queued, working, failed,
+    /// finished or stopped.
     pub state: Cow<'static, str>,
     pub runtime: String,
     pub project: Option<String>,
-    /// Why it was started: cold_start, backlog, operator, or one_shot (for one seat of one review).
+    /// Why it was started: cold_start, backlog, operator, one_shot (for one seat of one review), or dedicated (for one seat
+    /// until the review ends).
     pub why: Cow<'static, str>,
-    /// The seat that a one-shot reviewer was started for.
+    /// The seat that a one-shot or dedicated reviewer was started for.
     pub persona: Option<String>,
-    /// The review that a one-shot reviewer was started for.
+    /// The review that a one-shot or dedicated reviewer was started for.
     pub review: Option<String>,
+    /// The branch of that review, for a dedicated reviewer.
+    pub branch: Option<String>,
+    /// Turns of a dedicated reviewer so far.
+    pub turns: Option<u32>,
+    /// The session that the client of a dedicated reviewer continues in every turn.
+    pub reviewer_session_id: Option<String>,
+    /// How often a dedicated reviewer had to begin a new session, because the old one could not be continued.
+    pub fresh_starts: Option<u32>,
     pub spawned_at: jiff::Timestamp,
     pub age_seconds: Option<u64>,
     pub idle_seconds: Option<u64>,

@@ -1,6 +1,6 @@
 //! Credentials: the role of a token and the projects it is limited to.
 
-use crate::text::hex;
+use crate::{ids::ReviewNumber, text::hex};
 use sha2::{Digest as _, Sha256};
 
 /// The name that the local user's own commands act under.
@@ -17,13 +17,26 @@ pub enum Scope {
     All,
     /// Only this project; `None` stands for the reviews without a project.
     Project(Option<String>),
+    /// Only this review, which belongs to this project.
+    Review {
+        project: Option<String>,
+        number: ReviewNumber,
+    },
 }
 
 impl Scope {
     pub fn allows(&self, project: Option<&str>) -> bool {
         match self {
             Self::All => true,
-            Self::Project(own) => own.as_deref() == project,
+            Self::Project(own) | Self::Review { project: own, .. } => own.as_deref() == project,
+        }
+    }
+
+    /// The only review that it allows.
+    pub const fn only_review(&self) -> Option<ReviewNumber> {
+        match self {
+            Self::Review { number, .. } => Some(*number),
+            Self::All | Self::Project(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 pub mod circuit_breaker;
 pub mod scaling;
 
-use crate::event_kind::EventKind;
+use crate::{event_kind::EventKind, ids::ReviewNumber};
 use scaling::{DrainReason, SpawnReason};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,22 @@ crate::string_enum! {
     }
 }
 
+crate::string_enum! {
+    /// Whether a dedicated reviewer comes back for another turn.
+    SessionState {
+        Open = "open",
+        /// Its review has ended, and its session is deleted. If the review goes on, it starts with a fresh session.
+        Finished = "finished",
+        /// An operator stopped it for good.
+        Stopped = "stopped",
+    }
+}
+
+/// The name of the dedicated reviewer of a seat: `security-R-12`.
+pub fn dedicated_name(persona: &str, review: ReviewNumber) -> String {
+    format!("{persona}-{review}")
+}
+
 /// An event of a reviewer process in the log. What a reviewer did in a review is in that review's own events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -44,11 +60,18 @@ pub enum PoolEvent {
         runtime: String,
         project: Option<String>,
         why: SpawnReason,
-        /// The persona whose seat a one-shot reviewer was started for.
+        /// The persona whose seat it was started for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         persona: Option<String>,
+        /// The turn of a dedicated reviewer, from 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u32>,
+        /// The session that a dedicated reviewer continues. Absent if it begins a new one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session_id: Option<String>,
     },
-    /// The response of a one-shot reviewer could not be used, so the client is run once more.
+    /// A one-shot or dedicated reviewer failed, so its client is run once more; `why` says what happened, and whether it
+    /// begins a new session.
     ReviewerRetried {
         reviewer: String,
         why: String,
@@ -68,7 +91,7 @@ pub enum PoolEvent {
     /// Too many reviewers failed in a row; none is started until an operator asks for one.
     CrashLoop {
         project: Option<String>,
-        /// Only the one-shot reviewers of this persona are affected.
+        /// Only the reviewers of this persona's seats are affected.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         persona: Option<String>,
         failures: u32,

@@ -11,6 +11,10 @@ use std::{
 pub const TOKEN_VARIABLE: &str = "COUNTERSIGN_TOKEN";
 pub const MCP_URL_VARIABLE: &str = "COUNTERSIGN_MCP_URL";
 pub const REVIEWER_ID_VARIABLE: &str = "COUNTERSIGN_REVIEWER_ID";
+/// Only for dedicated reviewers: the id of the session, a folder that is kept from turn to turn, and the turn, from 1.
+pub const SESSION_ID_VARIABLE: &str = "COUNTERSIGN_SESSION_ID";
+pub const SESSION_DIR_VARIABLE: &str = "COUNTERSIGN_SESSION_DIR";
+pub const TURN_VARIABLE: &str = "COUNTERSIGN_TURN";
 
 /// Starts programs inside WSL.
 pub const WSL_PROGRAM: &str = "wsl.exe";

@@ -49,7 +49,7 @@ impl EventFilter {
         let scope = caller.map_or(Scope::All, |caller| caller.scope.clone());
         let review = match &query.review {
             Some(name) => Some(find_review(broker, name, &scope).await?),
-            None => None,
+            None => scope.only_review(),
         };
         if let Some(project) = &query.project {
             if !scope.allows(Some(project)) {
@@ -92,7 +92,12 @@ impl EventFilter {
 async fn find_review(broker: &Broker, name: &str, scope: &Scope) -> Result<ReviewNumber, CallError> {
     let id = broker.resolve(name, scope).await?;
     let review = broker.review(id).await?;
-    if scope.allows(review.proposer.project.as_deref()) { Ok(review.number) } else { Err(wrong_project()) }
+    let is_allowed = scope.only_review().is_none_or(|only| only == review.number);
+    if is_allowed && scope.allows(review.proposer.project.as_deref()) {
+        Ok(review.number)
+    } else {
+        Err(wrong_project())
+    }
 }
 
 fn wrong_project() -> CallError {

@@ -55,6 +55,7 @@ impl Metrics {
         }
         counters.register("reviewer_spawns", "Reviewer processes started", metrics.spawns.clone());
         counters.register("reviewer_crashes", "Reviewer processes that failed", metrics.crashes.clone());
+        counters.register("reviewer_turns", "Turns of dedicated reviewers", metrics.turns.clone());
         counters.register("actor_restarts", "Actors restarted after a failure", metrics.restarts.clone());
         counters.register("event_drops", "Event subscribers dropped because they did not read", events.dropped());
         if !webhooks.is_empty() {

@@ -129,6 +129,10 @@ impl<'a> Authorization<'a> {
         if !caller.scope.allows(review.proposer.project.as_deref()) {
             return Err(wrong_project(&caller.scope, &format!("{} belongs to another project", review.number)));
         }
+        if let Some(only) = caller.scope.only_review().filter(|only| *only != review.number) {
+            let error = format!("your token is valid only for {only}; {} is another review", review.number);
+            return Err(ErrorBody::new(ErrorCode::WrongReview, error).with("allowed", vec![only.to_string()]));
+        }
         let is_proposers = operation.is_some_and(|operation| operation.role() == RequiredRole::Proposer);
         let owner = review.proposer.proposer_id.as_deref();
         if is_proposers
@@ -143,17 +147,25 @@ impl<'a> Authorization<'a> {
 
     /// Limits a list to the token's scope.
     pub(crate) fn limit_list(self, query: ListQuery) -> Result<ListQuery, ErrorBody> {
-        let Some(Scope::Project(own)) = self.scope() else { return Ok(query) };
+        let Some(scope @ (Scope::Project(own) | Scope::Review { project: own, .. })) = self.scope() else {
+            return Ok(query);
+        };
         if let Some(other) = query.projects.iter().find(|project| Some(*project) != own.as_ref()) {
-            return Err(wrong_requested_project(&Scope::Project(own.clone()), other));
+            return Err(wrong_requested_project(scope, other));
         }
-        Ok(ListQuery { projects: own.iter().cloned().collect(), without_project: own.is_none(), ..query })
+        // The only review of a dedicated reviewer is the one in which it holds a seat.
+        let participant = match scope.only_review() {
+            Some(_) => self.name(),
+            None => query.participant,
+        };
+        let projects = own.iter().cloned().collect();
+        Ok(ListQuery { projects, without_project: own.is_none(), participant, ..query })
     }
 
     /// The only project whose history the caller may see (`Some(None)`: what has no project); `None`: all.
     pub(super) fn only_project(self) -> Option<Option<String>> {
         match self.scope() {
-            Some(Scope::Project(own)) => Some(own.clone()),
+            Some(Scope::Project(own) | Scope::Review { project: own, .. }) => Some(own.clone()),
             Some(Scope::All) | None => None,
         }
     }
@@ -171,7 +183,9 @@ impl<'a> Authorization<'a> {
         given: Option<String>,
         own: Option<&str>,
     ) -> Result<Option<String>, ErrorBody> {
-        let Some(scope @ Scope::Project(only)) = self.scope() else { return Ok(given) };
+        let Some(scope @ (Scope::Project(only) | Scope::Review { project: only, .. })) = self.scope() else {
+            return Ok(given);
+        };
         let project = given.or_else(|| only.clone());
         if project.as_deref().or(own) != only.as_deref() {
             return Err(wrong_project(scope, "proposals to other projects are not allowed").with("field", "project"));
@@ -190,11 +204,12 @@ fn wrong_project(scope: &Scope, problem: &str) -> ErrorBody {
         Scope::All => "every project".to_owned(),
         Scope::Project(Some(project)) => format!("the project {project:?}"),
         Scope::Project(None) => "reviews without a project".to_owned(),
+        Scope::Review { number, .. } => number.to_string(),
     };
     let body = ErrorBody::new(ErrorCode::WrongProject, format!("your token is valid only for {only}; {problem}"));
     match scope {
         Scope::Project(Some(project)) => body.with("allowed", vec![project.clone()]),
-        Scope::All | Scope::Project(None) => body,
+        Scope::All | Scope::Project(None) | Scope::Review { .. } => body,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Lists findings (issues and suggestions) and updates their status.
 
 use super::{Call, error::CallError, pagination::rows_that_fit};
+use actors::credentials::Scope;
 use api::{
     ErrorBody,
     issues::{Issue, ListIssuesRequest, ListIssuesResponse, UpdateIssueRequest, UpdateIssueResponse},
@@ -19,7 +20,7 @@ pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<
             call.touch(&review, name.as_deref()).await;
             Some(review.number)
         }
-        None => None,
+        None => call.authz.scope().and_then(Scope::only_review),
     };
     let filter = FindingFilter {
         review,

@@ -1,18 +1,23 @@
 //! Operations on the pool of reviewer processes, and reading their logs.
 
 use super::{Call, error::CallError, require_text};
-use actors::{BrokerError, credentials::Scope, reviewer_pool::LiveReviewer};
+use actors::{
+    BrokerError,
+    credentials::Scope,
+    reviewer_pool::{LiveReviewer, PoolStatus},
+};
 use api::{
     ErrorBody, ErrorCode,
     admin::NoArguments,
     decode::Malformed,
     reviewers::{
-        KillReviewerRequest, ListReviewersResponse, Reviewer, ReviewerLogRequest, ReviewerLogResponse,
+        KillReviewerRequest, ListReviewersResponse, QueuedSeat, Reviewer, ReviewerLogRequest, ReviewerLogResponse,
         SpawnReviewerRequest, Waiting,
     },
 };
 use config::reviewer_log_files;
-use store::ReviewerRow;
+use domain::reviewer_pool::SessionState;
+use store::{DedicatedReviewer, ReviewerRow, SeatRow};
 
 /// Ended reviewers that a list still contains.
 const MAX_ENDED: u32 = 20;
@@ -30,6 +35,7 @@ pub(super) async fn list(call: &Call<'_>, _: NoArguments) -> Result<ListReviewer
     ended.retain(|row| is_visible(&row.project));
     // The pool's message and output may come from another project.
     let is_limited = call.authz.only_project().is_some();
+    let dedicated = list_dedicated(call, &pool).await?;
     Ok(ListReviewersResponse {
         state: pool.state,
         message: if is_limited { None } else { pool.message },
@@ -39,10 +45,43 @@ pub(super) async fn list(call: &Call<'_>, _: NoArguments) -> Result<ListReviewer
             .into_iter()
             .map(|row| Waiting { project: row.project, pending: row.reviews, free_seats: row.free_seats })
             .collect(),
+        dedicated,
+        queued: if is_limited { Vec::new() } else { pool.queued_seats.iter().map(queued_seat).collect() },
         reviewers: pool.live.into_iter().map(running).collect(),
         ended: ended.into_iter().map(row).collect(),
         last_words: if is_limited { Vec::new() } else { pool.last_words },
     })
+}
+
+/// The dedicated reviewers of open reviews that the caller may see.
+async fn list_dedicated(call: &Call<'_>, pool: &PoolStatus) -> Result<Vec<Reviewer>, CallError> {
+    let known = call.broker.reader().list_dedicated_reviewers().await?;
+    let visible = known.into_iter().filter(|known| call.authz.can_see_project(known.row.project.as_deref()));
+    Ok(visible.map(|known| dedicated(known, pool)).collect())
+}
+
+fn dedicated(known: DedicatedReviewer, pool: &PoolStatus) -> Reviewer {
+    let DedicatedReviewer { row: stored, status, branch } = known;
+    let live = pool.live.iter().find(|live| live.row.id == stored.id);
+    let is_queued = || pool.queued_seats.iter().any(|seat| Some(seat) == stored.seat.as_ref());
+    let failure = stored.session.as_ref().and_then(|session| session.failure.clone());
+    let state = match (&live, &failure) {
+        (Some(_), _) => "working",
+        (None, _) if status.has_ended() => "finished",
+        (None, _) if is_queued() => "queued",
+        (None, Some(_)) => "failed",
+        (None, None) => "waiting",
+    };
+    let last_words = failure.into_iter().collect();
+    let reviewer = match live {
+        Some(live) => running(live.clone()),
+        None => Reviewer { last_words, ..row(stored) },
+    };
+    Reviewer { state: state.into(), branch, ..reviewer }
+}
+
+fn queued_seat(seat: &SeatRow) -> QueuedSeat {
+    QueuedSeat { review: seat.review.to_string(), persona: seat.persona.clone() }
 }
 
 /// The reviewers that ended last.
@@ -63,9 +102,17 @@ pub(super) async fn kill(call: &Call<'_>, request: KillReviewerRequest) -> Resul
     match live.iter().find(|live| live.row.is_called(given)) {
         Some(live) => call.authz.check_project(live.row.project.as_deref())?,
         None => {
-            let own = live.into_iter().filter(|live| call.authz.can_see_project(live.row.project.as_deref()));
-            let known = own.map(|live| live.row.id).collect();
-            return Err(BrokerError::UnknownReviewer { given: given.into(), known }.into());
+            let waiting = call.broker.reader().list_dedicated_reviewers().await?;
+            match waiting.iter().find(|waiting| waiting.row.is_called(given)) {
+                Some(waiting) => call.authz.check_project(waiting.row.project.as_deref())?,
+                None => {
+                    let rows = live.into_iter().map(|live| live.row).chain(waiting.into_iter().map(|known| known.row));
+                    let own = rows.filter(|row| call.authz.can_see_project(row.project.as_deref()));
+                    let mut known: Vec<_> = own.map(|row| row.id).collect();
+                    known.dedup();
+                    return Err(BrokerError::UnknownReviewer { given: given.into(), known }.into());
+                }
+            }
         }
     }
     Ok(running(call.broker.stop_reviewer(given.to_owned(), request.force.unwrap_or(false)).await?))
@@ -88,10 +135,25 @@ fn row(row: ReviewerRow) -> Reviewer {
         Some(end) => (Some(end.at.into()), Some(end.exit), end.last_words),
         None => (None, None, Vec::new()),
     };
+    let (state, turns, session_id, fresh_starts) = match &row.session {
+        Some(session) => {
+            let state = match session.state {
+                SessionState::Open => "waiting",
+                SessionState::Finished => "finished",
+                SessionState::Stopped => "stopped",
+            };
+            (state, Some(session.turns), session.id.clone(), Some(session.fresh_starts))
+        }
+        None => ("ended", None, None, None),
+    };
     Reviewer {
         reviewer_id: row.id,
         name: row.name,
-        state: "ended".into(),
+        state: state.into(),
+        branch: None,
+        turns,
+        reviewer_session_id: session_id,
+        fresh_starts,
         runtime: row.runtime,
         project: row.project,
         why: row.why.as_str().into(),

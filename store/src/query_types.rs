@@ -5,7 +5,7 @@ use domain::{
     finding::{Finding, FindingNumber, FindingStatus, Severity},
     ids::{ReviewId, ReviewNumber},
     review::{Category, ReviewTarget, Status},
-    reviewer_pool::scaling::SpawnReason,
+    reviewer_pool::{SessionState, scaling::SpawnReason},
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -147,6 +147,9 @@ pub struct ReviewerRow {
     pub why: SpawnReason,
     /// The seat it was started for; `None` for an agent, which chooses reviews itself.
     pub seat: Option<SeatRow>,
+    /// Only of a dedicated reviewer, whose row stays the same from turn to turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<ReviewerSession>,
     pub process: ProcessIdentity,
     pub spawned_at: Timestamp,
     pub end: Option<ReviewerEnd>,
@@ -158,6 +161,11 @@ impl ReviewerRow {
     pub fn is_called(&self, name: &str) -> bool {
         self.id == name || self.name == name
     }
+
+    /// Whether it is a dedicated reviewer that comes back for its next turn.
+    pub fn is_coming_back(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.state == SessionState::Open)
+    }
 }
 
 /// A seat of a review.
@@ -167,7 +175,48 @@ pub struct SeatRow {
     pub persona: String,
 }
 
-/// A seat that waits for a one-shot reviewer. Sorts in the order of the queue.
+/// The session of a dedicated reviewer: what it keeps from turn to turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReviewerSession {
+    pub state: SessionState,
+    /// The client's own id of the session. Codex chooses it, so it is known only after the start.
+    pub id: Option<String>,
+    /// The client has recorded a part of the conversation, so the session can be continued.
+    pub resumable: bool,
+    /// Turns that were started.
+    pub turns: u32,
+    /// Sessions that were begun because an earlier one could not be continued.
+    pub fresh_starts: u32,
+    /// What the client has reported for this session. Clients report sums over the session.
+    pub reported: SessionTotals,
+    /// Why the last turn ended without a result.
+    pub failure: Option<String>,
+}
+
+impl Default for ReviewerSession {
+    fn default() -> Self {
+        let (state, reported) = (SessionState::Open, SessionTotals::default());
+        Self { state, id: None, resumable: false, turns: 0, fresh_starts: 0, reported, failure: None }
+    }
+}
+
+/// Sums that a client has reported for one session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionTotals {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cost_usd: f64,
+}
+
+/// A dedicated reviewer and the state of its review.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DedicatedReviewer {
+    pub row: ReviewerRow,
+    pub status: Status,
+    pub branch: Option<String>,
+}
+
+/// A seat that waits for a reviewer of its own. Sorts in the order of the queue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FreeSeat {
     pub(crate) priority: i64,

@@ -4,20 +4,25 @@
 //! because its last verdict may still be unread.
 
 use super::{
-    PoolMessage, ReviewerPool, State,
+    PoolMessage, ReviewerPool, State, dedicated,
     reviewer_actor::Exit,
     reviewer_registry::{PendingExit, Phase, Reviewer},
     spawn_health::SpawnTarget,
     spawn_plan,
 };
-use crate::{error::BrokerError, gateway::Reviews, reviewer_process::orphans::sweep, workspace};
+use crate::{
+    error::BrokerError,
+    gateway::Reviews,
+    reviewer_process::{orphans::sweep, session_home},
+    workspace,
+};
 use domain::{
     ids::ReviewId,
     review::{ClaimEndReason, Command},
-    reviewer_pool::{PoolEvent, circuit_breaker::RunResult, scaling::DrainReason},
+    reviewer_pool::{PoolEvent, SessionState, circuit_breaker::RunResult, scaling::DrainReason},
 };
 use ractor::ActorRef;
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 use store::{ReviewerEnd, ReviewerRow, StoreError};
 use tokio::task::JoinHandle;
 
@@ -38,9 +43,15 @@ impl ReviewerPool {
             Some(DrainReason::Operator) => ClaimEndReason::ReviewerStopped,
             Some(_) | None => ClaimEndReason::ReviewerExited,
         };
+        // The turn of a dedicated reviewer ends its own claim, and the next turn may claim at any moment.
+        let comes_back = reviewer.row.session.is_some() && why != ClaimEndReason::ReviewerStopped;
         let summary = exit.summary.clone();
         let (at, log_seq) = (self.shared.clock.now(), *self.feed.committed.borrow());
+        reviewer.handled += u64::from(exit.handled);
         reviewer.phase = Phase::Exited(PendingExit { exit, at, log_seq });
+        if comes_back {
+            return;
+        }
         state.gone.insert(id.into());
         if !state.stopping {
             let (reviews, id) = (self.reviews().clone(), id.to_owned());
@@ -68,11 +79,11 @@ impl ReviewerPool {
     }
 
     async fn record_exit(&self, state: &mut State, mut reviewer: Reviewer) {
-        reviewer.update_usage();
+        reviewer.update_row();
         let (target, last_error) = (reviewer.target(), reviewer.last_error());
         let is_recorded = reviewer.is_recorded();
         let Phase::Exited(PendingExit { exit, at, .. }) = reviewer.phase else { return };
-        let Exit { summary, clean, mut last_words } = exit;
+        let Exit { summary, clean, mut last_words, .. } = exit;
         let ran_ms = u64::try_from(at.tick.0 - reviewer.spawned_at.0).ok();
         if let Some(error) = last_error {
             // The error was read from JSON lines like these, and says more.
@@ -82,7 +93,7 @@ impl ReviewerPool {
         // A reviewer that was stopped for being idle or too old, and has handled nothing, may still have failed.
         let timed_out = matches!(reviewer.stop_reason, Some(DrainReason::Idle | DrainReason::Ttl));
         let work_waiting = match reviewer.row.seat {
-            // The seat of a one-shot reviewer that was too slow is the only work it leaves behind.
+            // The seat of a reviewer that was too slow is the only work it leaves behind.
             Some(_) => timed_out,
             None => !reviewer.claims.is_empty() || self.has_waiting_work(reviewer.row.project.as_deref()).await,
         };
@@ -106,6 +117,12 @@ impl ReviewerPool {
             Some(_) | None => state.health.record_exit(&target, &run, &last_words, max_failures, at.tick),
         };
         let id = reviewer.row.id.clone();
+        if let Some(session) = &mut reviewer.row.session
+            && reviewer.stop_reason == Some(DrainReason::Operator)
+        {
+            session.state = SessionState::Stopped;
+            workspace::remove(session_home::path(&self.settings().folder, &id));
+        }
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: summary.clone(), ran_ms };
         reviewer.row.end = Some(ReviewerEnd { at: at.at, exit: summary, last_words: last_words.clone() });
         // Awaited, so that a reviewer is always shown either as live or as ended. A reviewer whose process never ran
@@ -133,7 +150,7 @@ impl ReviewerPool {
     }
 
     async fn has_waiting_work(&self, project: Option<&str>) -> bool {
-        let waiting = self.shared.reader.list_waiting_reviews(project, &self.one_shot_personas(), 1).await;
+        let waiting = self.shared.reader.list_waiting_reviews(project, &self.personas_with_reviewers(), 1).await;
         waiting.is_ok_and(|waiting| !waiting.is_empty())
     }
 
@@ -150,7 +167,7 @@ impl ReviewerPool {
 }
 
 /// Releases all claims and reservations of `reviewer`.
-async fn release_all(reviews: &Reviews, reviewer: &str, why: ClaimEndReason, detail: &str) {
+pub(crate) async fn release_all(reviews: &Reviews, reviewer: &str, why: ClaimEndReason, detail: &str) {
     let reader = &reviews.shared.reader;
     release_each(reviews, reviewer, reader.list_claimed_by(reviewer).await, why, detail).await;
     release_each(reviews, reviewer, reader.list_reserved_for(reviewer).await, why, detail).await;
@@ -179,7 +196,8 @@ async fn release_each(
     }
 }
 
-/// Releases what `reviewer` holds in one review, with retries.
+/// Releases what `reviewer` holds in one review, with retries. The seat of a dedicated reviewer is kept for it, unless an
+/// operator stopped it.
 pub(crate) async fn release(
     reviews: &Reviews,
     review: ReviewId,
@@ -187,13 +205,24 @@ pub(crate) async fn release(
     why: ClaimEndReason,
     detail: Option<&str>,
 ) {
+    let keep_seat = match why {
+        ClaimEndReason::ReviewerStopped => None,
+        ClaimEndReason::LeaseExpired
+        | ClaimEndReason::Released
+        | ClaimEndReason::ReviewerExited
+        | ClaimEndReason::BrokerRestarted
+        | ClaimEndReason::CouldNotReview
+        | ClaimEndReason::TakenOver
+        | ClaimEndReason::TurnEnded => dedicated::keep_seat(&reviews.shared, reviewer).await,
+    };
     for attempt in 1..=MAX_ATTEMPTS {
-        let command = Command::ReviewerGone { reviewer: reviewer.into(), why, detail: detail.map(Into::into) };
+        let (reviewer, detail) = (reviewer.to_owned(), detail.map(Into::into));
+        let command = Command::ReviewerGone { reviewer, why, detail, keep_seat };
         match reviews.decide(review, command).await {
             Ok(_) | Err(BrokerError::ShuttingDown) => return,
             Err(error) if attempt == MAX_ATTEMPTS => {
                 // The claim still ends when its lease expires.
-                tracing::error!(review.id = %review, reviewer.id = reviewer, %error, "cannot release a claim");
+                tracing::error!(review.id = %review, %error, "cannot release a claim");
             }
             Err(_) => tokio::time::sleep(RETRY_DELAY * 2_u32.pow(attempt - 1)).await,
         }
@@ -201,14 +230,16 @@ pub(crate) async fn release(
 }
 
 /// Kills the processes that reviewers of an earlier run left behind, and releases their claims. Called at the start of
-/// a pool, when none of its reviewers live. Returns the ids of these reviewers. A step that fails is logged and does not
-/// prevent the next.
+/// a pool, when none of its reviewers live. Returns the ids of those that do not come back. A step that fails is logged
+/// and does not prevent the next.
 pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
     let shared = &reviews.shared;
     let reviewers = shared.reader.list_running_reviewers().await.unwrap_or_else(|error| {
         tracing::error!(%error, "cannot read the reviewers of an earlier run");
         Vec::new()
     });
+    let coming_back: HashSet<_> =
+        reviewers.iter().filter(|row| row.is_coming_back()).map(|row| row.id.clone()).collect();
     let reviewers: Vec<_> = reviewers.into_iter().map(|row| (row.id, row.process)).collect();
     let killed = sweep(reviewers.clone()).await;
     if !reviewers.is_empty() {
@@ -223,7 +254,9 @@ pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
         if let Err(error) = reviews.record(shared.clock.now(), None, Some(event)).await {
             tracing::error!(reviewer.id = id, %error, "cannot record the exit of a reviewer");
         }
-        ids.push(id);
+        if !coming_back.contains(&id) {
+            ids.push(id);
+        }
     }
     match shared.reader.list_claims_of_ended_reviewers().await {
         Ok(claims) => {

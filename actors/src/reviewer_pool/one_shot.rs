@@ -13,10 +13,12 @@ mod outcome;
 mod prompt;
 mod response;
 
-use super::reviewer_actor::{Exit, Interruption, ProcessOutcome, Runner, kill_shim, spawned_event};
+use super::{
+    assigned_seat::{AssignedSeat, ClaimedSeat},
+    prompt_context::PromptContext,
+    reviewer_actor::{Exit, Interruption, ProcessOutcome, Runner, kill_shim, spawned_event},
+};
 use crate::{
-    credentials::ReviewerCredential,
-    error::BrokerError,
     reviewer_process::{
         Process, ProcessExit, ProcessSpec,
         output::Caps,
@@ -25,22 +27,14 @@ use crate::{
     submission::Submissions,
     workspace,
 };
-use domain::{
-    ids::ReviewId,
-    persona::Persona,
-    review::{ClaimSeat, Command, Review},
-    reviewer_pool::PoolEvent,
-    runtime::RuntimeSettings,
-};
-use outcome::retry_transient;
-use prompt::PromptContext;
+use domain::{review::Review, reviewer_pool::PoolEvent};
 use response::{ResponseReader, ReviewerResponse};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// How often a client is run for one seat in one round.
@@ -49,25 +43,9 @@ const MAX_ATTEMPTS: u32 = 2;
 /// The longest line that is parsed. It holds a response, which some clients print twice.
 const MAX_LINE_BYTES: usize = 3 * response::MAX_BYTES;
 
-/// A seat, and what it takes to review it.
+/// The assignment of a one-shot reviewer.
 pub(crate) struct OneShot {
-    pub(crate) persona: Arc<Persona>,
-    pub(crate) review: ReviewId,
-    pub(crate) runtime: RuntimeSettings,
-    /// The client's program.
-    pub(crate) program: PathBuf,
-    /// The working folder if the project cannot be copied.
-    pub(crate) folder: PathBuf,
-    pub(crate) credential: Arc<ReviewerCredential>,
-}
-
-/// The seat after the broker has claimed it.
-struct ClaimedSeat {
-    review: Arc<Review>,
-    generation: u32,
-    since: Instant,
-    /// Before the lease ends, with enough time left to release the seat.
-    deadline: Instant,
+    pub(crate) seat: AssignedSeat,
 }
 
 /// The content of the prompt, and the folder that the client runs in.
@@ -103,7 +81,7 @@ pub(crate) async fn run(mut runner: Runner, one_shot: OneShot) -> Exit {
         Err(exit) => return exit,
     };
     let (submissions, id) = (Arc::clone(&runner.submissions), runner.row.id.clone());
-    let seat = match runner.unless_stopped(one_shot.claim(&submissions, &id)).await {
+    let seat = match runner.unless_stopped(one_shot.seat.claim(&submissions, &id)).await {
         Ok(Ok(seat)) => seat,
         Ok(Err(exit)) => {
             kill_shim(process).await;
@@ -119,49 +97,23 @@ pub(crate) async fn run(mut runner: Runner, one_shot: OneShot) -> Exit {
         Ok(Ok(task)) => return one_shot.review(runner, process, &seat, &task).await,
         Ok(Err(message)) => message,
         Err(Interruption::Stopped) => "it was stopped".to_owned(),
-        Err(Interruption::Killed | Interruption::TimedOut) => {
+        Err(Interruption::Killed | Interruption::TimedOut | Interruption::Aborted) => {
             kill_shim(process).await;
             return Exit::failed("killed before it started".to_owned());
         }
     };
     kill_shim(process).await;
-    one_shot.release(&runner, &seat, message, Vec::new()).await
+    one_shot.seat.give_up(&runner, seat.generation, message, Vec::new()).await
 }
 
 impl OneShot {
-    /// Claims the seat. `Err` if it cannot be claimed, or if git found that the diff does not apply.
-    async fn claim(&self, submissions: &Submissions, id: &str) -> Result<ClaimedSeat, Exit> {
-        let (shared, _claiming) = (&submissions.shared, self.credential.claim());
-        let since = Instant::now();
-        let claimed = retry_transient(|| {
-            let persona = Some(self.persona.name.clone());
-            let claim = ClaimSeat { by: id.to_owned(), persona, takes_over: None, check: None };
-            submissions.reviews.decide(self.review, Command::Claim(claim))
-        });
-        let review = match claimed.await {
-            Ok(outcome) => outcome.review,
-            Err(BrokerError::Refused(refusal)) => return Err(Exit::clean(format!("not needed: {refusal}"))),
-            Err(error) => return Err(Exit::failed(format!("could not claim: {error}"))),
-        };
-        let claim = review.seats.iter().filter(|seat| seat.is_held_by(id)).find_map(|seat| seat.claim.as_ref());
-        let Some(claim) = claim else { return Err(Exit::clean("not needed: the diff does not apply".to_owned())) };
-        let lease_ends = claim.lease_ends.map(|tick| shared.clock.instant_of(tick));
-        let left = lease_ends.map_or(self.persona.time_limit, |ends| ends.saturating_duration_since(since));
-        let reserve = (shared.settings.pool.stop_grace + Duration::from_secs(5)).min(left / 2);
-        let (generation, deadline) = (claim.generation, since + left.saturating_sub(reserve));
-        Ok(ClaimedSeat { review, generation, since, deadline })
-    }
-
     /// Reads what the prompt needs and prepares the working folder. `Err` with a message if the proposal cannot be read.
     async fn prepare(&self, submissions: &Submissions, id: &str, review: &Review) -> Result<ReviewTask, String> {
-        let copy = Box::pin(submissions.check_out(review, id)).await.unwrap_or_else(|error| {
-            tracing::warn!(review.id = %review.id, reviewer.id = id, %error, "cannot copy the project for a reviewer");
-            None
-        });
-        let prompt = PromptContext::load(submissions, review, &self.persona.name).await;
+        let copy = self.seat.copy_project(submissions, review, id).await;
+        let prompt = PromptContext::load(submissions, review, &self.seat.persona.name).await;
         let mut prompt = prompt.map_err(|error| format!("the proposal cannot be read: {error}"))?;
         prompt.has_copy = copy.is_some();
-        Ok(ReviewTask { prompt, folder: copy.unwrap_or_else(|| self.folder.clone()) })
+        Ok(ReviewTask { prompt, folder: copy.unwrap_or_else(|| self.seat.folder.clone()) })
     }
 
     /// Runs the client until it gives a usable response, at most [`MAX_ATTEMPTS`] times, and gives the verdict.
@@ -181,14 +133,14 @@ impl OneShot {
                 AfterFailure::Retry => {}
                 AfterFailure::Release => break,
                 AfterFailure::Exit => {
-                    return Exit { summary: failure.message, clean: false, last_words: Vec::new() };
+                    return Exit { clean: false, ..Exit::clean(failure.message) };
                 }
             }
         }
         if let Some(process) = shim {
             kill_shim(process).await;
         }
-        self.release(&runner, seat, failure.message, failure.last_words).await
+        self.seat.give_up(&runner, seat.generation, failure.message, failure.last_words).await
     }
 
     /// Runs the client once and gives the verdict. `earlier` says why the attempt before failed.
@@ -201,14 +153,14 @@ impl OneShot {
         earlier: Option<&str>,
     ) -> Result<String, AttemptError> {
         let last = |message| AttemptError::new(message, AfterFailure::Release);
-        let budget_usd = self.budget_left(runner).await.map_err(|message| match earlier {
+        let budget_usd = self.seat.budget_left(runner).await.map_err(|message| match earlier {
             Some(earlier) => last(format!("{earlier}; {message}")),
             None => last(message),
         })?;
         let process = match shim.take() {
             Some(process) => process,
             None => {
-                runner.row.work = self.work(runner);
+                runner.row.work = runner.work();
                 let (reviewer, why) = (runner.row.id.clone(), earlier.unwrap_or_default().to_owned());
                 let event = PoolEvent::ReviewerRetried { reviewer, why };
                 runner.start_shim(event).await.map_err(|exit| last(exit.summary))?
@@ -233,17 +185,17 @@ impl OneShot {
         spec: &ProcessSpec,
         deadline: Instant,
     ) -> Result<ReviewerResponse, AttemptError> {
-        let reader = Arc::new(Mutex::new(ResponseReader::new(self.runtime.runtime)));
+        let reader = Arc::new(Mutex::new(ResponseReader::new(self.seat.runtime.runtime)));
         let line_reader = Arc::clone(&reader);
         let on_line = move |line: Option<&str>| {
             line_reader.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
         };
         let caps = Caps { stdout_line: MAX_LINE_BYTES, ..Caps::default() };
-        let deadline = (Instant::now() + self.persona.time_limit).min(deadline);
+        let deadline = (Instant::now() + self.seat.persona.time_limit).min(deadline);
         let ProcessOutcome { exit, last_words, interruption } =
-            runner.run(process, spec, None, caps, on_line, Some(deadline)).await;
+            runner.run(process, spec, None, caps, on_line, Some(deadline), &CancellationToken::new()).await;
         let (message, then) = match (interruption, &exit) {
-            (Some(Interruption::Killed), _) => (exit.to_string(), AfterFailure::Exit),
+            (Some(Interruption::Killed | Interruption::Aborted), _) => (exit.to_string(), AfterFailure::Exit),
             (Some(Interruption::Stopped), _) => ("it was stopped".to_owned(), AfterFailure::Release),
             (Some(Interruption::TimedOut), _) => {
                 let message = format!("it did not respond within its time limit and was stopped: {exit}");
@@ -270,18 +222,18 @@ impl OneShot {
         earlier: Option<&str>,
         budget_usd: Option<f64>,
     ) -> Result<ProcessSpec, String> {
-        let folder = workspace::reviewer_folder(&runner.shared.settings.pool.folder, &runner.row.id);
+        let folder = self.seat.reviewer_folder(runner);
         let (schema, schema_file) = (response::schema().to_string(), folder.join("answer.schema.json"));
         let written = workspace::create(&folder).and_then(|()| std::fs::write(&schema_file, &schema));
         written.map_err(|error| format!("{}: {error}", schema_file.display()))?;
         let mark = Uuid::new_v4().simple().to_string();
         let launch = Launch {
             reviewer_id: &runner.row.id,
-            program: Some(&self.program),
+            program: Some(&self.seat.program),
             workspace: &task.folder,
             mode: RunMode::OneShot { schema: &schema, schema_file: &schema_file, budget_usd },
-            prompt: prompt::render(&self.persona, &task.prompt, earlier, &mark),
+            prompt: prompt::render(&self.seat.persona, &task.prompt, earlier, &mark),
         };
-        Ok(launch.process_spec(&self.runtime, |name: &str| std::env::var(name).ok()))
+        Ok(launch.process_spec(&self.seat.runtime, |name: &str| std::env::var(name).ok()))
     }
 }

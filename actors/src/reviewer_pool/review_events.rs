@@ -1,7 +1,10 @@
 //! Updates the pool from the log: which reviewers hold claims, who gave a verdict, and which claims went to reviewers
 //! that have exited.
 
-use super::{ReviewerPool, State, exited_reviewers, reviewer_registry::HeldClaim};
+use super::{
+    ReviewerPool, State, dedicated, exited_reviewers,
+    reviewer_registry::{HeldClaim, Reviewer},
+};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     review::{ClaimEndReason, Event, FindingUpdated, Requeued, Status, VerdictGiven},
@@ -16,7 +19,8 @@ impl ReviewerPool {
         let mut may_rescale = false;
         for record in records {
             if let LogEntry::Review { id, number, recorded } = &record.entry {
-                may_rescale |= changes_demand(&recorded.event);
+                // Any event may make it the turn of a dedicated reviewer.
+                may_rescale |= changes_demand(&recorded.event) || self.has_dedicated_personas();
                 self.apply_event(state, *id, *number, &recorded.event, record.tick).await;
             }
         }
@@ -56,15 +60,16 @@ impl ReviewerPool {
                 if let Some(reviewer) = state.reviewers.get_mut(by) {
                     reviewer.claim_ended(review, at);
                     match reason {
-                        ClaimEndReason::LeaseExpired => self.stop_one_shot(reviewer, review, DrainReason::Ttl),
+                        ClaimEndReason::LeaseExpired => self.stop_without_seat(reviewer, review, DrainReason::Ttl),
                         ClaimEndReason::Released | ClaimEndReason::TakenOver => {
-                            self.stop_one_shot(reviewer, review, DrainReason::NotNeeded)
+                            self.stop_without_seat(reviewer, review, DrainReason::NotNeeded)
                         }
                         // The reviewer gave the claim up itself or has exited.
                         ClaimEndReason::CouldNotReview
                         | ClaimEndReason::ReviewerExited
                         | ClaimEndReason::ReviewerStopped
-                        | ClaimEndReason::BrokerRestarted => {}
+                        | ClaimEndReason::BrokerRestarted
+                        | ClaimEndReason::TurnEnded => {}
                     }
                 }
             }
@@ -98,10 +103,16 @@ impl ReviewerPool {
                 Some(reviewer) => reviewer.is_leaving(),
                 None => self.is_former_reviewer(state, id).await,
             };
-            if is_leaving {
+            if is_leaving && !self.is_coming_back(state, id).await {
                 self.release(review, id.clone());
             }
         }
+    }
+
+    /// Whether this is a dedicated reviewer that takes its seat again in its next turn.
+    async fn is_coming_back(&self, state: &State, id: &str) -> bool {
+        let is_stopped = |reviewer: &Reviewer| reviewer.stop_reason == Some(DrainReason::Operator);
+        !state.reviewers.get(id).is_some_and(is_stopped) && dedicated::keep_seat(&self.shared, id).await.is_some()
     }
 
     /// Reads from the database which live reviewers still hold a claim on `review`.
@@ -112,7 +123,7 @@ impl ReviewerPool {
                 Ok(claimed) if claimed.contains(&review) => {}
                 Ok(_) => {
                     reviewer.claim_ended(review, at);
-                    self.stop_one_shot(reviewer, review, DrainReason::NotNeeded);
+                    self.stop_without_seat(reviewer, review, DrainReason::NotNeeded);
                 }
                 Err(error) => tracing::error!(reviewer.id = reviewer.row.id, %error, "cannot read a reviewer's claims"),
             }

@@ -5,8 +5,9 @@
 
 use super::{
     PoolMessage,
+    dedicated::{self, Dedicated},
     one_shot::{self, OneShot},
-    reviewer_registry::SharedUsage,
+    reviewer_registry::SharedProgress,
     spawn_plan::SpawnPlan,
 };
 use crate::{
@@ -21,15 +22,13 @@ use crate::{
 };
 use domain::reviewer_pool::PoolEvent;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use store::ReviewerRow;
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until, timeout},
 };
+use tokio_util::sync::CancellationToken;
 
 /// How long a shim may take to read what it is to run.
 const LAUNCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,6 +47,8 @@ pub(crate) enum Assignment {
     Agent { spec: ProcessSpec, secret: String },
     /// Reviews one seat, which the broker claims for it.
     OneShot(Box<OneShot>),
+    /// Takes one turn in the review whose seat it has.
+    Dedicated(Box<Dedicated>),
 }
 
 pub(crate) struct ReviewerActor {
@@ -67,10 +68,11 @@ impl Actor for ReviewerActor {
         let (control, orders) = mpsc::unbounded_channel();
         let (shared, submissions) = (Arc::clone(&self.shared), Arc::clone(&self.submissions));
         let (pool, id) = (self.pool.clone(), plan.row.id.clone());
-        let runner = Runner { shared, submissions, pool: pool.clone(), row: plan.row, usage: plan.usage, orders };
+        let runner = Runner { shared, submissions, pool: pool.clone(), row: plan.row, progress: plan.progress, orders };
         let work = match plan.assignment {
             Assignment::Agent { spec, secret } => tokio::spawn(run_agent(runner, spec, secret)),
             Assignment::OneShot(one_shot) => tokio::spawn(one_shot::run(runner, *one_shot)),
+            Assignment::Dedicated(dedicated) => tokio::spawn(dedicated::run(runner, *dedicated)),
         };
         tokio::spawn(async move {
             let exit = work.await.unwrap_or_else(|error| Exit::failed(format!("lost: {error}")));
@@ -99,8 +101,8 @@ async fn run_agent(mut runner: Runner, spec: ProcessSpec, secret: String) -> Exi
         Err(exit) => return exit,
     };
     let ProcessOutcome { exit, last_words, .. } =
-        runner.run(process, &spec, Some(secret), Caps::default(), |_| {}, None).await;
-    Exit { clean: exit == ProcessExit::Code(0), summary: exit.to_string(), last_words }
+        runner.run(process, &spec, Some(secret), Caps::default(), |_| {}, None, &CancellationToken::new()).await;
+    Exit { clean: exit == ProcessExit::Code(0), last_words, ..Exit::clean(exit.to_string()) }
 }
 
 pub(crate) fn spawned_event(row: &ReviewerRow) -> PoolEvent {
@@ -110,6 +112,8 @@ pub(crate) fn spawned_event(row: &ReviewerRow) -> PoolEvent {
         project: row.project.clone(),
         why: row.why,
         persona: row.seat.as_ref().map(|seat| seat.persona.clone()),
+        turn: row.session.as_ref().map(|session| session.turns),
+        session_id: row.session.as_ref().filter(|session| session.resumable).and_then(|session| session.id.clone()),
     }
 }
 
@@ -119,17 +123,19 @@ pub(crate) struct Exit {
     /// `exit code 1`, `killed by SIGKILL`, or why it never ran.
     pub(crate) summary: String,
     pub(crate) clean: bool,
+    /// A dedicated reviewer has done what its turn asked for.
+    pub(crate) handled: bool,
     /// The last lines of its output, or the reason of a failure.
     pub(crate) last_words: Vec<String>,
 }
 
 impl Exit {
     pub(crate) fn clean(summary: String) -> Self {
-        Self { summary, clean: true, last_words: Vec::new() }
+        Self { summary, clean: true, handled: false, last_words: Vec::new() }
     }
 
     pub(crate) fn failed(message: String) -> Self {
-        Self { summary: message.clone(), clean: false, last_words: vec![message] }
+        Self { summary: message.clone(), clean: false, handled: false, last_words: vec![message] }
     }
 }
 
@@ -140,7 +146,7 @@ pub(crate) struct Runner {
     pub(crate) pool: Mailbox<PoolMessage>,
     /// `row.process` is the shim that was started last.
     pub(crate) row: ReviewerRow,
-    pub(crate) usage: SharedUsage,
+    pub(crate) progress: SharedProgress,
     /// Messages from the reviewer's actor. It is closed when the actor stops.
     pub(crate) orders: mpsc::UnboundedReceiver<ReviewerMessage>,
 }
@@ -153,6 +159,8 @@ pub(crate) enum Interruption {
     Stopped,
     /// The broker or the pool shuts down.
     Killed,
+    /// Its output showed that it cannot succeed.
+    Aborted,
 }
 
 /// How one process ended.
@@ -179,8 +187,10 @@ impl Runner {
         Ok(process)
     }
 
-    /// Runs `spec` in the shim and waits until the process and everything it started has exited. At the deadline it
-    /// is stopped. `secret` is removed from the log. `on_line` gets the lines of stdout, see [`Output::drain`].
+    /// Runs `spec` in the shim and waits until the process and everything it started has exited. At the deadline it is
+    /// stopped, and killed if `abort` is cancelled. `secret` is removed from the log. `on_line` gets the lines of stdout,
+    /// see [`Output::drain`].
+    #[expect(clippy::too_many_arguments, reason = "three callers, which differ in each of them")]
     pub(crate) async fn run(
         &mut self,
         mut process: Process,
@@ -189,13 +199,14 @@ impl Runner {
         caps: Caps,
         mut on_line: impl FnMut(Option<&str>) + Send + 'static,
         deadline: Option<Instant>,
+        abort: &CancellationToken,
     ) -> ProcessOutcome {
         let identity = process.identity().clone();
         let path = self.shared.settings.pool.folder.join(format!("{}.log", self.row.id));
-        let usage = Arc::clone(&self.usage);
+        let progress = self.progress.clone();
         let on_line = move |line: Option<&str>| {
             if let Some(line) = line {
-                usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
+                progress.lock().usage.read_line(line);
             }
             on_line(line);
         };
@@ -208,7 +219,7 @@ impl Runner {
         if launched.is_err() {
             process.kill();
         }
-        let (exit, interruption) = self.wait(&mut process, deadline).await;
+        let (exit, interruption) = self.wait(&mut process, deadline, abort).await;
         if let ProcessExit::Lost(_) = exit {
             sweep(vec![(self.row.id.clone(), identity)]).await;
         }
@@ -227,6 +238,7 @@ impl Runner {
         &mut self,
         process: &mut Process,
         mut deadline: Option<Instant>,
+        abort: &CancellationToken,
     ) -> (ProcessExit, Option<Interruption>) {
         let grace = self.shared.settings.pool.stop_grace;
         let mut interruption = None;
@@ -248,6 +260,10 @@ impl Runner {
                         return (process.wait().await, Some(Interruption::Killed));
                     }
                 },
+                () = abort.cancelled(), if interruption.is_none() => {
+                    interruption = Some(Interruption::Aborted);
+                    process.kill();
+                }
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     interruption = interruption.or(Some(Interruption::TimedOut));
                     deadline = None;

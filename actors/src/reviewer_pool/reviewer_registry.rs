@@ -21,12 +21,42 @@ use domain::{
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use store::{ProcessIdentity, ReviewerRow};
+use store::{ProcessIdentity, ReviewerRow, ReviewerSession, SeatRow};
 
-/// What the client has reported so far.
-pub(crate) type SharedUsage = Arc<Mutex<Usage>>;
+/// What the client has reported so far. The actor of the reviewer writes it, and the pool copies it into the row.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) usage: Usage,
+    /// Set for dedicated reviewers.
+    pub(crate) session: Option<ReviewerSession>,
+}
+
+impl Progress {
+    /// Copies tokens, cost and session into the row, as far as there are any.
+    pub(crate) fn write_to(&self, row: &mut ReviewerRow) {
+        self.usage.add_to(&mut row.work);
+        if let Some(session) = &self.session {
+            let reported = self.usage.session.unwrap_or_default();
+            row.session = Some(ReviewerSession { reported, ..session.clone() });
+        }
+    }
+}
+
+/// Shared by the pool and the actor of the reviewer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedProgress(Arc<Mutex<Progress>>);
+
+impl SharedProgress {
+    pub(crate) fn new(progress: Progress) -> Self {
+        Self(Arc::new(Mutex::new(progress)))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// One reviewer, with the actor that runs its process.
 pub(crate) struct Reviewer {
@@ -34,7 +64,7 @@ pub(crate) struct Reviewer {
     pub(crate) spawned_at: Tick,
     pub(crate) mailbox: Mailbox<ReviewerMessage>,
     pub(crate) credential: Arc<ReviewerCredential>,
-    pub(crate) usage: SharedUsage,
+    pub(crate) progress: SharedProgress,
     /// The folder of the pool; the reviewer has its own folder in it.
     pub(crate) folder: PathBuf,
     pub(crate) phase: Phase,
@@ -91,7 +121,7 @@ impl Reviewer {
     pub(crate) fn activity(&self) -> Activity {
         match self.claims.is_empty() {
             _ if self.is_leaving() => Activity::Leaving,
-            _ if self.row.seat.is_some() => Activity::OneShot,
+            _ if self.row.seat.is_some() => Activity::Assigned,
             true => Activity::Idle { since: self.idle_since },
             false => Activity::Busy,
         }
@@ -107,6 +137,8 @@ impl Reviewer {
             (Phase::Stopping | Phase::Exited(_), _) => ReviewerState::Stopping,
             (Phase::Draining, _) => ReviewerState::Draining,
             (Phase::Starting, _) => ReviewerState::Starting,
+            // A dedicated reviewer that has voted holds no claim.
+            (Phase::Running, true) if self.row.session.is_some() => ReviewerState::Busy,
             (Phase::Running, true) if self.row.seat.is_some() => ReviewerState::Starting,
             (Phase::Running, true) => ReviewerState::Idle,
             (Phase::Running, false) => ReviewerState::Busy,
@@ -140,17 +172,17 @@ impl Reviewer {
             }
             (false, _) => *count += 1,
         }
-        self.update_usage();
+        self.update_row();
     }
 
-    /// Copies the tokens and cost that the client has reported into the row.
-    pub(crate) fn update_usage(&mut self) {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut self.row.work);
+    /// Copies into the row what the client has reported.
+    pub(crate) fn update_row(&mut self) {
+        self.progress.lock().write_to(&mut self.row);
     }
 
     /// The client's last error, unless it has succeeded since.
     pub(crate) fn last_error(&self) -> Option<String> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
+        self.progress.lock().usage.last_error.clone()
     }
 
     pub(crate) fn status(&self, now: Tick) -> LiveReviewer {
@@ -177,6 +209,8 @@ pub struct PoolStatus {
     pub runtime: Runtime,
     pub max_size: usize,
     pub live: Vec<LiveReviewer>,
+    /// Seats whose own reviewer waits until the pool has room for it.
+    pub queued_seats: Vec<SeatRow>,
     /// The last output of the last reviewer that failed.
     pub last_words: Vec<String>,
 }
@@ -185,6 +219,9 @@ impl PoolStatus {
     /// Fills in the pool's node of the actor tree.
     pub(crate) fn describe(&self, node: &mut Node) {
         node.state = format!("{}, {} of {} reviewers", self.state, self.live.len(), self.max_size);
+        if !self.queued_seats.is_empty() {
+            node.state += &format!(", {} queued", self.queued_seats.len());
+        }
         node.last_error = self.message.clone().filter(|_| self.state != PoolState::Disabled);
         node.children = self.live.iter().map(|reviewer| reviewer.node.clone()).collect();
     }

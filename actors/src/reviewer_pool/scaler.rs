@@ -15,7 +15,7 @@ use domain::{
     ids::ReviewId,
     persona::Mode,
     reviewer_pool::{
-        PoolEvent,
+        PoolEvent, dedicated_name,
         scaling::{self, Decision, DrainReason, Queue, Spawn, SpawnReason},
     },
     text::truncate,
@@ -37,9 +37,9 @@ struct AgentQueue {
     hold_until: Option<Tick>,
 }
 
-/// The seats that wait for one-shot reviewers.
+/// The seats that wait for a reviewer of their own: one-shot or dedicated.
 #[derive(Default)]
-struct OneShotQueue {
+struct SeatQueue {
     /// Seats that a reviewer may be started for now, in the order of the queue.
     seats: Vec<FreeSeat>,
     /// When seats whose reviewers have just failed may be served again.
@@ -91,31 +91,32 @@ impl ReviewerPool {
         if self.stop_drained(state).await {
             next = next.min(now + RESCALE_DELAY);
         }
-        let (project_queues, mut one_shots) = match self.read_queues(state).await {
+        self.delete_old_sessions(state).await;
+        let (project_queues, mut own_seats) = match self.read_queues(state).await {
             Ok(queues) => queues,
             Err(error) => {
                 tracing::error!(%error, "the pool cannot read the queue");
                 Default::default()
             }
         };
-        if let Some(tick) = one_shots.retry_at {
+        if let Some(tick) = own_seats.retry_at {
             next = next.min(self.shared.clock.instant_of(tick));
         }
         loop {
             let queues: Vec<_> = project_queues.iter().map(|queue| queue.summarize(state)).collect();
             let members: Vec<_> = state.live().map(|reviewer| as_member(reviewer, &project_queues)).collect();
             let limits = &self.settings().limits;
-            let Decision { spawn, one_shots: count, drain, next_check } =
-                scaling::decide(&queues, one_shots.seats.len(), &members, state.last_spawn, limits, self.now());
+            let Decision { spawn, assigned: count, drain, next_check } =
+                scaling::decide(&queues, own_seats.seats.len(), &members, state.last_spawn, limits, self.now());
             for scaling::Drain { id, why } in drain {
                 self.drain(state, &id, why).await;
             }
             if let Some(tick) = next_check {
                 next = next.min(self.shared.clock.instant_of(tick));
             }
-            let rest = one_shots.seats.split_off(count.min(one_shots.seats.len()));
-            for seat in std::mem::replace(&mut one_shots.seats, rest) {
-                self.spawn_one_shot(myself, state, &seat).await;
+            let rest = own_seats.seats.split_off(count.min(own_seats.seats.len()));
+            for seat in std::mem::replace(&mut own_seats.seats, rest) {
+                self.spawn_for_seat(myself, state, &seat).await;
             }
             // A pending exit may turn out to be a failure, which delays the next start.
             let Some(spawn) = spawn.filter(|_| !state.has_pending_exits()) else { break };
@@ -124,18 +125,19 @@ impl ReviewerPool {
                 break;
             }
         }
+        state.queued_seats = own_seats.seats.into_iter().map(|free| free.seat).collect();
         self.rescale_at(myself, state, next);
     }
 
-    /// The waiting work of each project that reviewers may be started for: for agents and for one-shot reviewers. Reads
-    /// no more reviews than can make a difference.
-    async fn read_queues(&self, state: &mut State) -> Result<(Vec<AgentQueue>, OneShotQueue), StoreError> {
+    /// The waiting work of each project that reviewers may be started for: for agents and for reviewers of one seat.
+    /// Reads no more reviews than can make a difference.
+    async fn read_queues(&self, state: &mut State) -> Result<(Vec<AgentQueue>, SeatQueue), StoreError> {
         let limits = &self.settings().limits;
         let max_reviews = u64::from(limits.ratio).saturating_mul(limits.max_size as u64).saturating_add(1);
-        let personas = self.one_shot_personas();
-        let (mut queues, mut one_shots) = (Vec::new(), OneShotQueue::default());
+        let personas = self.personas_with_reviewers();
+        let (mut queues, mut own_seats) = (Vec::new(), SeatQueue::default());
         for project in self.submissions.projects.names().into_iter().map(Some).chain([None]) {
-            self.read_one_shot_seats(state, project.as_ref(), &personas, &mut one_shots).await?;
+            self.read_seats(state, project.as_ref(), &personas, &mut own_seats).await?;
             let reviews = self.shared.reader.list_waiting_reviews(project.as_deref(), &personas, max_reviews).await?;
             let target = SpawnTarget::agents(project.as_ref());
             if reviews.is_empty() {
@@ -145,10 +147,10 @@ impl ReviewerPool {
                 queues.push(AgentQueue { project, reviews, hold_until });
             }
         }
-        one_shots.seats.sort_unstable();
-        // The queue is read in two queries, so a review that changes its status in between is in both.
-        one_shots.seats.dedup();
-        Ok((queues, one_shots))
+        own_seats.seats.sort_unstable();
+        // The queue is read in several queries, so a review that changes its status in between may be in two.
+        own_seats.seats.dedup();
+        Ok((queues, own_seats))
     }
 
     /// Schedules the next decision, unless an earlier one is already scheduled.
@@ -194,7 +196,7 @@ impl ReviewerPool {
         let stats = Arc::new(ActorStats::new());
         let (shared, submissions) = (Arc::clone(&self.shared), Arc::clone(&self.submissions));
         let actor = ReviewerActor { shared, submissions, pool: self.mailbox(myself), stats: Arc::clone(&stats) };
-        let (row, usage, credential) = (plan.row.clone(), Arc::clone(&plan.usage), Arc::clone(&plan.credential));
+        let (row, progress, credential) = (plan.row.clone(), plan.progress.clone(), Arc::clone(&plan.credential));
         let (actor, _) =
             Actor::spawn_linked(None, actor, plan, myself.get_cell()).await.map_err(|error| error.to_string())?;
         let now = self.now();
@@ -203,7 +205,7 @@ impl ReviewerPool {
             spawned_at: now,
             mailbox: Mailbox::new(actor, stats),
             credential,
-            usage,
+            progress,
             folder: self.settings().folder.clone(),
             phase: Phase::Starting,
             stop_reason: None,
@@ -213,6 +215,8 @@ impl ReviewerPool {
             idle_since: now,
         };
         let status = reviewer.status(now);
+        // A dedicated reviewer has the same id in every turn.
+        state.gone.remove(&reviewer.row.id);
         state.reviewers.insert(reviewer.row.id.clone(), reviewer);
         Ok(status)
     }
@@ -259,6 +263,9 @@ impl ReviewerPool {
     ) -> Result<LiveReviewer, BrokerError> {
         let found = state.live().find(|reviewer| reviewer.row.is_called(given)).map(|reviewer| reviewer.row.id.clone());
         let Some(id) = found else {
+            if let Some(stopped) = self.stop_waiting_dedicated(state, given).await? {
+                return Ok(stopped);
+            }
             let known = state.live().map(|reviewer| reviewer.row.id.clone()).collect();
             return Err(BrokerError::UnknownReviewer { given: truncate(given, 80).to_owned(), known });
         };
@@ -316,19 +323,27 @@ impl ReviewerPool {
         }
     }
 
-    /// The personas whose seats are served by one-shot reviewers, not by agents.
-    pub(crate) fn one_shot_personas(&self) -> Vec<&str> {
+    /// The personas whose seats are served by reviewers of their own, not by agents.
+    pub(crate) fn personas_with_reviewers(&self) -> Vec<&str> {
         let personas = self.shared.settings.personas.values();
-        personas.filter(|persona| persona.mode == Mode::OneShot).map(|persona| persona.name.as_str()).collect()
+        personas.filter(|persona| persona.mode != Mode::Agent).map(|persona| persona.name.as_str()).collect()
+    }
+
+    fn has_mode(&self, persona: &str, mode: Mode) -> bool {
+        self.shared.settings.personas.get(persona).is_some_and(|persona| persona.mode == mode)
+    }
+
+    pub(crate) fn has_dedicated_personas(&self) -> bool {
+        self.shared.settings.personas.values().any(|persona| persona.mode == Mode::Dedicated)
     }
 
     /// Adds the seats of a project to the queue.
-    async fn read_one_shot_seats(
+    async fn read_seats(
         &self,
         state: &mut State,
         project: Option<&String>,
         personas: &[&str],
-        queue: &mut OneShotQueue,
+        queue: &mut SeatQueue,
     ) -> Result<(), StoreError> {
         let now = self.now();
         let mut allowed = Vec::new();
@@ -347,19 +362,41 @@ impl ReviewerPool {
         if allowed.is_empty() {
             return Ok(());
         }
+        let (reader, project) = (&self.shared.reader, project.map(String::as_str));
         let limit = self.settings().limits.max_size + state.live().count();
-        let seats = self.shared.reader.list_one_shot_seats(project.map(String::as_str), &allowed, limit).await?;
+        let (dedicated, one_shot): (Vec<_>, Vec<_>) =
+            allowed.into_iter().partition(|persona| self.has_mode(persona, Mode::Dedicated));
+        let mut seats = Vec::new();
+        if !one_shot.is_empty() {
+            seats.extend(reader.list_one_shot_seats(project, &one_shot, limit).await?);
+        }
+        if !dedicated.is_empty() {
+            seats.extend(reader.list_dedicated_seats(project, &dedicated, limit).await?);
+        }
         state.avoided_seats.retain(|_, until| *until > now);
-        let is_served = |free: &FreeSeat| state.live().any(|reviewer| reviewer.row.seat.as_ref() == Some(&free.seat));
+        // Also until its exit is recorded: a dedicated reviewer has one process at a time.
+        let is_served =
+            |free: &FreeSeat| state.reviewers.values().any(|reviewer| reviewer.row.seat.as_ref() == Some(&free.seat));
         let is_avoided = |free: &FreeSeat| state.avoided_seats.contains_key(&free.seat);
         queue.seats.extend(seats.into_iter().filter(|free| !is_served(free) && !is_avoided(free)));
         Ok(())
     }
 
-    async fn spawn_one_shot(&self, myself: &ActorRef<PoolMessage>, state: &mut State, free: &FreeSeat) {
+    /// Starts a one-shot reviewer, or the next turn of a dedicated one.
+    async fn spawn_for_seat(&self, myself: &ActorRef<PoolMessage>, state: &mut State, free: &FreeSeat) {
         let Some(persona) = self.shared.settings.personas.get(&free.seat.persona) else { return };
         let target = SpawnTarget { project: free.project.clone(), persona: Some(persona.name.clone()) };
-        let spawned = match SpawnPlan::one_shot(&self.shared, persona, free, &state.live_names()) {
+        let plan = match persona.mode {
+            Mode::Dedicated => {
+                let id = dedicated_name(&persona.name, free.seat.review);
+                match self.shared.reader.find_reviewer(&id).await {
+                    Ok(earlier) => SpawnPlan::dedicated(&self.shared, persona, free, earlier),
+                    Err(error) => Err(error.to_string()),
+                }
+            }
+            Mode::OneShot | Mode::Agent => SpawnPlan::one_shot(&self.shared, persona, free, &state.live_names()),
+        };
+        let spawned = match plan {
             Ok(plan) => self.spawn(myself, state, plan).await,
             Err(why) => Err(why),
         };
@@ -369,8 +406,8 @@ impl ReviewerPool {
         }
     }
 
-    /// Stops a one-shot reviewer that has lost its seat and has nothing left to do. Agents go on with the next review.
-    pub(crate) fn stop_one_shot(&self, reviewer: &mut Reviewer, review: ReviewId, why: DrainReason) {
+    /// Stops a reviewer of one seat that has lost it and has nothing left to do. Agents go on with the next review.
+    pub(crate) fn stop_without_seat(&self, reviewer: &mut Reviewer, review: ReviewId, why: DrainReason) {
         if reviewer.row.seat.is_none() || reviewer.claims.contains_key(&review) {
             return;
         }

@@ -1,18 +1,32 @@
 //! Plans a new reviewer: its name, credential, prompt, command line and folder.
 
-use super::{PoolSettings, one_shot::OneShot, reviewer_actor::Assignment, reviewer_registry::SharedUsage};
+use super::{
+    PoolSettings,
+    assigned_seat::AssignedSeat,
+    dedicated::Dedicated,
+    one_shot::OneShot,
+    reviewer_actor::Assignment,
+    reviewer_registry::{Progress, SharedProgress},
+};
 use crate::{
     Shared,
     credentials::ReviewerCredential,
-    reviewer_process::runtime::{Launch, RunMode},
+    reviewer_process::{
+        runtime::{Launch, RunMode},
+        session_home,
+        usage::Usage,
+    },
     workspace,
 };
 use domain::{
     credential::Scope,
     persona::Persona,
-    reviewer_pool::scaling::{Spawn, SpawnReason},
+    reviewer_pool::{
+        SessionState, dedicated_name,
+        scaling::{Spawn, SpawnReason},
+    },
     reviewer_prompt,
-    runtime::RuntimeSettings,
+    runtime::{Runtime, RuntimeSettings},
 };
 use std::{
     collections::BTreeSet,
@@ -33,7 +47,7 @@ const MAX_LOGS: usize = 100;
 /// Everything needed to start a reviewer.
 pub(crate) struct SpawnPlan {
     pub(crate) row: ReviewerRow,
-    pub(crate) usage: SharedUsage,
+    pub(crate) progress: SharedProgress,
     pub(crate) credential: Arc<ReviewerCredential>,
     pub(crate) assignment: Assignment,
 }
@@ -63,7 +77,12 @@ impl SpawnPlan {
             prompt,
         };
         let spec = launch.process_spec(&settings.runtime, |name: &str| std::env::var(name).ok());
-        Ok(Self { row, usage: Arc::default(), credential, assignment: Assignment::Agent { spec, secret } })
+        Ok(Self {
+            row,
+            progress: SharedProgress::default(),
+            credential,
+            assignment: Assignment::Agent { spec, secret },
+        })
     }
 
     /// Plans a reviewer for one seat.
@@ -80,10 +99,56 @@ impl SpawnPlan {
         // The credential reserves the name. Its secret is dropped, because the broker itself acts for the reviewer.
         let (_, credential) = shared.credentials.issue(&row.id, Scope::Project(free.project.clone()));
         let (persona, review) = (Arc::clone(persona), free.id);
-        let one_shot = OneShot { persona, review, runtime, program, folder, credential: Arc::clone(&credential) };
-        let assignment = Assignment::OneShot(Box::new(one_shot));
-        Ok(Self { row, usage: Arc::default(), credential, assignment })
+        let seat = AssignedSeat { persona, review, runtime, program, folder, credential: Arc::clone(&credential) };
+        let assignment = Assignment::OneShot(Box::new(OneShot { seat }));
+        Ok(Self { row, progress: SharedProgress::default(), credential, assignment })
     }
+}
+
+impl SpawnPlan {
+    /// Plans the next turn of the dedicated reviewer of a seat. `earlier` is its row, if it has had a turn before.
+    pub(crate) fn dedicated(
+        shared: &Shared,
+        persona: &Arc<Persona>,
+        free: &FreeSeat,
+        earlier: Option<ReviewerRow>,
+    ) -> Result<Self, String> {
+        let runtime = shared.settings.pool.runtime.for_persona(persona);
+        let program = find_program(&runtime)?;
+        let id = dedicated_name(&persona.name, free.seat.review);
+        let folder = create_folder(&shared.settings.pool, &id)?;
+        let spawn = Spawn { project: free.project.clone(), why: SpawnReason::Dedicated };
+        let new_row = || new_row(shared, id.clone(), id.clone(), &runtime, &spawn);
+        // Another client cannot continue the session.
+        let known = earlier.filter(|row| row.seat.as_ref() == Some(&free.seat));
+        let is_same_client = known.as_ref().is_none_or(|row| row.runtime == runtime.runtime.as_str());
+        let mut row = ReviewerRow {
+            seat: Some(free.seat.clone()),
+            runtime: runtime.runtime.to_string(),
+            process: ProcessIdentity::default(),
+            end: None,
+            ..known.unwrap_or_else(new_row)
+        };
+        let session = row.session.get_or_insert_default();
+        (session.state, session.failure) = (SessionState::Open, None);
+        session.turns += 1;
+        session.resumable &= is_same_client;
+        // Only these clients report sums over the session.
+        let totals = (runtime.runtime != Runtime::Command).then_some(session.reported);
+        let progress = Progress { usage: Usage::continued(&row.work, totals), session: row.session.clone() };
+        let scope = Scope::Review { project: free.project.clone(), number: free.seat.review };
+        let (secret, credential) = shared.credentials.issue(&row.id, scope);
+        let home = session_home::path(&shared.settings.pool.folder, &row.id);
+        let (persona, review) = (Arc::clone(persona), free.id);
+        let seat = AssignedSeat { persona, review, runtime, program, folder, credential: Arc::clone(&credential) };
+        let assignment = Assignment::Dedicated(Box::new(Dedicated { seat, secret, home }));
+        Ok(Self { row, progress: SharedProgress::new(progress), credential, assignment })
+    }
+}
+
+fn find_program(runtime: &RuntimeSettings) -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH");
+    runtime.find_program(path.as_deref(), is_executable).map_err(|error| error.to_string())
 }
 
 /// The row of a new reviewer, the program to run, and its folder.
@@ -93,25 +158,28 @@ fn new_reviewer(
     spawn: &Spawn,
     taken: &BTreeSet<&str>,
 ) -> Result<(ReviewerRow, PathBuf, PathBuf), String> {
-    let path = std::env::var_os("PATH");
-    let program = runtime.find_program(path.as_deref(), is_executable).map_err(|error| error.to_string())?;
+    let program = find_program(runtime)?;
     let name = free_name(runtime.runtime.as_str(), taken);
     let id = format!("{name}-{}", &Uuid::new_v4().simple().to_string()[..8]);
     let folder = create_folder(&shared.settings.pool, &id)?;
-    let row = ReviewerRow {
+    Ok((new_row(shared, id, name, runtime, spawn), program, folder))
+}
+
+fn new_row(shared: &Shared, id: String, name: String, runtime: &RuntimeSettings, spawn: &Spawn) -> ReviewerRow {
+    ReviewerRow {
         id,
         name,
         runtime: runtime.runtime.to_string(),
         project: spawn.project.clone(),
         why: spawn.why,
         seat: None,
+        session: None,
         // Set when the shim runs.
         process: ProcessIdentity::default(),
         spawned_at: shared.clock.now().at,
         end: None,
         work: ReviewerWork::default(),
-    };
-    Ok((row, program, folder))
+    }
 }
 
 fn is_executable(file: &Path) -> bool {

@@ -4,7 +4,8 @@
 //! machine may read. The user's own settings of the client stay untouched.
 
 pub use domain::runtime::{
-    Effort, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, Runtime, RuntimeSettings, TOKEN_VARIABLE, Wsl,
+    Effort, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, Runtime, RuntimeSettings, SESSION_DIR_VARIABLE,
+    SESSION_ID_VARIABLE, TOKEN_VARIABLE, TURN_VARIABLE, Wsl,
 };
 
 use super::ProcessSpec;
@@ -84,6 +85,29 @@ pub enum RunMode<'a> {
         /// What the run may cost, for clients that support such a limit.
         budget_usd: Option<f64>,
     },
+    /// It takes one turn in a review whose seat the broker holds for it.
+    Dedicated { token: &'a str, mcp_url: &'a str, session: SessionLaunch<'a>, budget_usd: Option<f64> },
+}
+
+/// The session that a dedicated reviewer begins or continues.
+#[derive(Clone, Copy)]
+pub struct SessionLaunch<'a> {
+    /// The client's folder for its login, settings and sessions, instead of the user's.
+    pub home: &'a Path,
+    /// `None`: a new session, whose id the client chooses.
+    pub id: Option<&'a str>,
+    pub resumes: bool,
+    pub turn: u32,
+}
+
+impl RunMode<'_> {
+    /// The token and the address of a reviewer that connects to the broker.
+    const fn connection(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Agent { token, mcp_url } | Self::Dedicated { token, mcp_url, .. } => Some((token, mcp_url)),
+            Self::OneShot { .. } => None,
+        }
+    }
 }
 
 impl Launch<'_> {
@@ -133,14 +157,19 @@ impl Launch<'_> {
     }
 
     fn own_variables(&self, runtime: Runtime) -> impl Iterator<Item = (String, String)> {
-        let access = match self.mode {
-            RunMode::Agent { token, mcp_url } => Some([(TOKEN_VARIABLE, token), (MCP_URL_VARIABLE, mcp_url)]),
-            RunMode::OneShot { .. } => None,
-        };
-        let variables = access.into_iter().flatten().chain([(REVIEWER_ID_VARIABLE, self.reviewer_id)]);
+        let mut variables = vec![(REVIEWER_ID_VARIABLE, self.reviewer_id.to_owned())];
+        if let Some((token, mcp_url)) = self.mode.connection() {
+            variables.extend([(TOKEN_VARIABLE, token.to_owned()), (MCP_URL_VARIABLE, mcp_url.to_owned())]);
+        }
+        if let RunMode::Dedicated { session, .. } = self.mode {
+            let home = session.home.to_string_lossy();
+            variables.extend(config_variables(runtime).iter().map(|name| (*name, home.clone().into_owned())));
+            variables.extend([(SESSION_DIR_VARIABLE, home.into_owned()), (TURN_VARIABLE, session.turn.to_string())]);
+            variables.extend(session.id.map(|id| (SESSION_ID_VARIABLE, id.to_owned())));
+        }
         // Several reviewers at once must not replace the program they run.
-        let no_updates = (runtime == Runtime::Claude).then_some(("DISABLE_AUTOUPDATER", "1"));
-        variables.chain(no_updates).map(|(name, value)| (name.to_owned(), value.to_owned()))
+        variables.extend((runtime == Runtime::Claude).then(|| ("DISABLE_AUTOUPDATER", "1".to_owned())));
+        variables.into_iter().map(|(name, value)| (name.to_owned(), value))
     }
 }
 
@@ -174,24 +203,35 @@ fn strings<const N: usize>(values: [&str; N]) -> [String; N] {
 /// `claude -p`
 fn claude_argv(settings: &RuntimeSettings, mode: RunMode<'_>) -> Vec<String> {
     let mut argv = vec![settings.program_or("claude"), "-p".to_owned()];
-    let allowed = match mode {
-        RunMode::Agent { mcp_url, .. } => {
+    let allowed = match mode.connection() {
+        Some((_, mcp_url)) => {
             argv.extend(strings(["--mcp-config", &claude_servers(mcp_url)]));
             format!("mcp__{SERVER_NAME}__*,{READ_TOOLS}")
         }
-        RunMode::OneShot { .. } => READ_TOOLS.to_owned(),
+        None => READ_TOOLS.to_owned(),
     };
     // Ignores the servers of the user's own settings.
     argv.push("--strict-mcp-config".to_owned());
     // Ignores settings and hooks in the workspace: a proposal could add a hook that runs commands as the user. Also limits
     // Read to the workspace.
     argv.extend(strings(["--restricted", "--tools", READ_TOOLS, "--allowedTools", &allowed]));
-    argv.extend(strings(["--output-format", "stream-json", "--verbose", "--no-session-persistence"]));
-    if let RunMode::OneShot { schema, budget_usd, .. } = mode {
-        argv.extend(strings(["--json-schema", schema]));
-        if let Some(budget) = budget_usd {
-            argv.extend(strings(["--max-budget-usd", &budget.to_string()]));
+    argv.extend(strings(["--output-format", "stream-json", "--verbose"]));
+    let budget_usd = match mode {
+        RunMode::Agent { .. } => None,
+        RunMode::OneShot { budget_usd, .. } | RunMode::Dedicated { budget_usd, .. } => budget_usd,
+    };
+    match mode {
+        RunMode::Dedicated { session: SessionLaunch { id: Some(id), resumes, .. }, .. } => {
+            argv.extend(strings([if resumes { "--resume" } else { "--session-id" }, id]));
         }
+        RunMode::Dedicated { .. } => {}
+        RunMode::Agent { .. } | RunMode::OneShot { .. } => argv.push("--no-session-persistence".to_owned()),
+    }
+    if let RunMode::OneShot { schema, .. } = mode {
+        argv.extend(strings(["--json-schema", schema]));
+    }
+    if let Some(budget) = budget_usd {
+        argv.extend(strings(["--max-budget-usd", &budget.to_string()]));
     }
     if let Some(model) = &settings.model {
         argv.extend(strings(["--model", model]));
@@ -212,8 +252,17 @@ fn claude_servers(mcp_url: &str) -> String {
 /// `codex exec`
 fn codex_argv(settings: &RuntimeSettings, mode: RunMode<'_>, workspace: &str) -> Vec<String> {
     let mut argv = vec![settings.program_or("codex")];
-    argv.extend(strings(["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only"]));
-    argv.extend(strings(["-C", workspace]));
+    let resumed = match mode {
+        RunMode::Dedicated { session: SessionLaunch { id, resumes: true, .. }, .. } => id,
+        RunMode::Dedicated { .. } | RunMode::Agent { .. } | RunMode::OneShot { .. } => None,
+    };
+    argv.extend(strings(["exec", "--sandbox", "read-only", "-C", workspace]));
+    // `resume` does not know the options before it, and inherits nothing from the session except its conversation.
+    argv.extend(resumed.map(|_| "resume".to_owned()));
+    argv.extend(strings(["--json", "--skip-git-repo-check"]));
+    if !matches!(mode, RunMode::Dedicated { .. }) {
+        argv.push("--ephemeral".to_owned());
+    }
     if let Some(model) = &settings.model {
         argv.extend(strings(["-m", model]));
     }
@@ -227,7 +276,7 @@ fn codex_argv(settings: &RuntimeSettings, mode: RunMode<'_>, workspace: &str) ->
     // A client that reads untrusted text must not be able to send data out.
     set("web_search", "disabled".into());
     match mode {
-        RunMode::Agent { mcp_url, .. } => {
+        RunMode::Agent { mcp_url, .. } | RunMode::Dedicated { mcp_url, .. } => {
             for (key, value) in [
                 ("url", json!(mcp_url)),
                 ("bearer_token_env_var", json!(TOKEN_VARIABLE)),
@@ -244,6 +293,7 @@ fn codex_argv(settings: &RuntimeSettings, mode: RunMode<'_>, workspace: &str) ->
             argv.extend(["--output-schema".to_owned(), schema_file.to_string_lossy().into_owned()]);
         }
     }
+    argv.extend(resumed.map(str::to_owned));
     argv.push("-".to_owned());
     argv
 }

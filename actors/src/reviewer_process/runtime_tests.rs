@@ -56,8 +56,8 @@ fn codex_is_read_only_and_is_configured_by_arguments_alone() {
         ("-c", "mcp_servers.countersign.tool_timeout_sec=120"),
     ];
     let common: Vec<_> = common.iter().flat_map(|(option, value)| [*option, *value]).chain(["-"]).collect();
-    let start = ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only"];
-    let start = [&start[..], &["-C", "/code/my app"]].concat();
+    let start = ["exec", "--sandbox", "read-only", "-C", "/code/my app"];
+    let start = [&start[..], &["--json", "--skip-git-repo-check", "--ephemeral"]].concat();
     assert_eq!(argv(&settings(Runtime::Codex)), [&["codex"], &start[..], &common[..]].concat());
     let choice = ["-m", "m-1", "-c", r#"model_reasoning_effort="high""#];
     assert_eq!(argv(&chosen(Runtime::Codex)), [&["/opt/client"], &start[..], &choice[..], &common[..]].concat());
@@ -164,8 +164,8 @@ fn a_one_shot_run_is_read_only_and_does_not_know_the_broker() {
         process_spec(settings, mode, &[])
     };
     let codex = once(&settings(Runtime::Codex), Some(0.5));
-    let held = ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only", "-C"];
-    assert_eq!(codex.argv[1..8], held);
+    assert_eq!(codex.argv[1..5], ["exec", "--sandbox", "read-only", "-C"]);
+    assert_eq!(codex.argv[6..9], ["--json", "--skip-git-repo-check", "--ephemeral"]);
     assert_eq!(codex.argv[codex.argv.len() - 3..], ["--output-schema", "/work/answer.json", "-"]);
 
     let claude = once(&chosen(Runtime::Claude), Some(0.5)).argv.join(" ");
@@ -183,4 +183,40 @@ fn a_one_shot_run_is_read_only_and_does_not_know_the_broker() {
         assert_eq!((value(&spec, TOKEN_VARIABLE), value(&spec, MCP_URL_VARIABLE)), (None, None), "{runtime}");
         assert_eq!(value(&spec, REVIEWER_ID_VARIABLE), Some("codex-r1-a7f3"), "{runtime}: needed to find its orphans");
     }
+}
+
+#[test]
+fn a_dedicated_reviewer_begins_and_continues_its_own_session() {
+    let turn = |settings: &RuntimeSettings, id, resumes| {
+        let session = SessionLaunch { home: Path::new("/sessions/tests-R-1"), id, resumes, turn: 2 };
+        let mode =
+            RunMode::Dedicated { token: SECRET, mcp_url: "http://127.0.0.1:1/mcp", session, budget_usd: Some(0.5) };
+        process_spec(settings, mode, &[("CODEX_HOME", "/home/ada/codex"), ("CLAUDE_CONFIG_DIR", "/home/ada/claude")])
+    };
+    let codex = turn(&chosen(Runtime::Codex), None, false);
+    let begins =
+        ["exec", "--sandbox", "read-only", "-C", "/code/my app", "--json", "--skip-git-repo-check", "-m", "m-1"];
+    assert_eq!(codex.argv[1..10], begins);
+    assert_eq!(value(&codex, "CODEX_HOME"), Some("/sessions/tests-R-1"));
+    let codex = turn(&chosen(Runtime::Codex), Some("t-1"), true);
+    let resumes = ["exec", "--sandbox", "read-only", "-C", "/code/my app", "resume", "--json"];
+    assert_eq!(codex.argv[1..8], resumes, "resume refuses --sandbox and -C");
+    assert_eq!(codex.argv[codex.argv.len() - 2..], ["t-1", "-"]);
+    assert!(
+        codex.argv.iter().any(|argument| argument.starts_with("mcp_servers.countersign.url")),
+        "nothing is inherited"
+    );
+
+    let claude = |resumes| turn(&settings(Runtime::Claude), Some("s-1"), resumes);
+    assert!(claude(false).argv.join(" ").contains("--verbose --session-id s-1 --max-budget-usd 0.5"));
+    let resumed = claude(true);
+    assert!(
+        resumed.argv.join(" ").contains("--verbose --resume s-1 ") && resumed.argv.join(" ").contains("--mcp-config")
+    );
+    assert_eq!(value(&resumed, "CLAUDE_CONFIG_DIR"), Some("/sessions/tests-R-1"));
+
+    let command = turn(&settings(Runtime::Command), Some("s-1"), true);
+    let given = [SESSION_ID_VARIABLE, SESSION_DIR_VARIABLE, TURN_VARIABLE, TOKEN_VARIABLE];
+    let expected = ["s-1", "/sessions/tests-R-1", "2", SECRET].map(Some);
+    assert_eq!(given.map(|name| value(&command, name)), expected);
 }

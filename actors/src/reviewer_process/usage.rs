@@ -1,9 +1,11 @@
 //! Token usage, cost and errors of a client, parsed from its stdout.
 //!
-//! Codex reports each turn, Claude Code the whole run; a custom command may print either form. All other lines are
-//! ignored. Text of the model is inside JSON strings, so it cannot be mistaken for a report.
+//! Codex reports each turn, Claude Code the whole run; a custom command may print either form. In a session that is
+//! continued, Codex reports the tokens and Claude Code the cost of the whole session, so only the difference is added. All
+//! other lines are ignored. Text of the model is inside JSON strings, so it cannot be mistaken for a report.
 
 use serde::Deserialize;
+use store::{ReviewerWork, SessionTotals};
 
 /// An error is shown to operators and may contain any text from a server.
 const MAX_ERROR_CHARS: usize = 500;
@@ -23,6 +25,8 @@ pub struct Usage {
     pub last_error: Option<String>,
     /// The model, which Claude Code reports at its start.
     pub model: Option<String>,
+    /// What the client has reported for its session so far. `None`: its reports are sums of one run.
+    pub session: Option<SessionTotals>,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +50,8 @@ struct RunReport {
     is_error: bool,
     result: Option<String>,
     subtype: Option<String>,
+    #[serde(default)]
+    errors: Vec<String>,
     total_cost_usd: Option<f64>,
     usage: Option<Tokens>,
 }
@@ -68,6 +74,18 @@ struct Tokens {
 }
 
 impl Usage {
+    /// Continues the counts of a reviewer. `session` are the totals of the session it continues, if its client reports
+    /// such totals.
+    pub fn continued(work: &ReviewerWork, session: Option<SessionTotals>) -> Self {
+        Self {
+            input_tokens: work.input_tokens.unwrap_or_default(),
+            output_tokens: work.output_tokens.unwrap_or_default(),
+            cost_usd: work.cost_usd,
+            session,
+            ..Self::default()
+        }
+    }
+
     /// Reads one line of stdout. A malformed line changes nothing.
     pub fn read_line(&mut self, line: &str) {
         // Most lines are not reports, and some are long.
@@ -76,7 +94,13 @@ impl Usage {
             return;
         }
         match serde_json::from_str(line) {
-            Ok(Line::TurnCompleted { usage }) => {
+            Ok(Line::TurnCompleted { mut usage }) => {
+                if let Some(session) = &mut self.session {
+                    let (input, output) = (usage.input_tokens, usage.output_tokens);
+                    usage.input_tokens = increase(input, session.input_tokens);
+                    usage.output_tokens = increase(output, session.output_tokens);
+                    (session.input_tokens, session.output_tokens) = (input, output);
+                }
                 self.add(&usage);
                 self.last_error = None;
             }
@@ -95,20 +119,27 @@ impl Usage {
         if let Some(usage) = &report.usage {
             self.add(usage);
         }
-        if let Some(cost) = report.total_cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+        if let Some(total) = report.total_cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+            let mut cost = total;
+            if let Some(session) = &mut self.session {
+                // A run that was killed is missing in the total, so the total may be lower than before.
+                cost = if total < session.cost_usd { total } else { total - session.cost_usd };
+                session.cost_usd = total;
+            }
             *self.cost_usd.get_or_insert(0.0) += cost;
         }
         match report {
             RunReport { is_error: false, .. } => self.last_error = None,
             // The subtype alone is not enough: it is "success" even if the model does not exist.
-            RunReport { result, subtype, .. } => {
-                self.set_error(&result.or(subtype).unwrap_or_else(|| "no reason given".to_owned()));
+            RunReport { result, subtype, errors, .. } => {
+                let first = errors.into_iter().next();
+                self.set_error(&result.or(first).or(subtype).unwrap_or_else(|| "no reason given".to_owned()));
             }
         }
     }
 
     /// Updates the tokens and cost of a reviewer's row, as far as the client has reported any.
-    pub(crate) fn add_to(&self, work: &mut store::ReviewerWork) {
+    pub(crate) fn add_to(&self, work: &mut ReviewerWork) {
         if self.input_tokens > 0 || self.output_tokens > 0 {
             work.input_tokens = Some(self.input_tokens);
             work.output_tokens = Some(self.output_tokens);
@@ -127,6 +158,11 @@ impl Usage {
     fn set_error(&mut self, message: &str) {
         self.last_error = Some(domain::text::truncate(message, MAX_ERROR_CHARS).to_owned());
     }
+}
+
+/// What a total has grown by. A total that has fallen was counted anew.
+fn increase(total: u64, before: u64) -> u64 {
+    total.checked_sub(before).unwrap_or(total)
 }
 
 #[cfg(test)]

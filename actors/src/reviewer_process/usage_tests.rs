@@ -76,3 +76,28 @@ fn numbers_do_not_overflow_and_errors_are_cut() {
     let silent = read(&[r#"{"type":"result","is_error":true,"subtype":"error_max_turns"}"#]);
     assert_eq!(silent.last_error.as_deref(), Some("error_max_turns"));
 }
+
+#[test]
+fn only_the_growth_of_a_session_is_counted() {
+    let work = ReviewerWork { input_tokens: Some(100), cost_usd: Some(1.0), ..ReviewerWork::default() };
+    let totals = SessionTotals { input_tokens: 3000, output_tokens: 50, cost_usd: 0.004 };
+    let mut usage = Usage::continued(&work, Some(totals));
+    usage.read_line(CODEX_TURN);
+    assert_eq!((usage.input_tokens, usage.output_tokens), (130, 10));
+    usage.read_line(CODEX_TURN);
+    assert_eq!((usage.input_tokens, usage.output_tokens), (130, 10), "nothing new");
+    usage.read_line(CLAUDE_RESULT);
+    assert!((usage.cost_usd.unwrap() - 1.00042).abs() < 1e-9, "{usage:?}");
+    assert_eq!(usage.session.unwrap().cost_usd, 0.00442);
+    // The total of a session that has lost a run is counted anew.
+    let mut usage = Usage::continued(&work, Some(SessionTotals { cost_usd: 9.0, ..totals }));
+    usage.read_line(CLAUDE_RESULT);
+    assert!((usage.cost_usd.unwrap() - 1.00442).abs() < 1e-9, "{usage:?}");
+}
+
+#[test]
+fn a_run_that_failed_early_reports_its_errors() {
+    let lost =
+        r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}"#;
+    assert_eq!(read(&[lost]).last_error.as_deref(), Some("No conversation found"));
+}

@@ -46,9 +46,9 @@ pub enum Command {
         #[command(flatten)]
         broker: BrokerArgs,
     },
-    /// Stop a reviewer after its current review
+    /// Stop a reviewer after its current review; a dedicated reviewer does not come back
     Stop {
-        /// Id or short name of the reviewer (codex-r1)
+        /// Id or short name of the reviewer (codex-r1, security-R-12)
         reviewer: String,
         /// Stop it now; its review returns to the queue
         #[arg(long)]
@@ -155,6 +155,18 @@ fn render_pool(pool: &ListReviewersResponse) -> String {
             let _ = writeln!(out, "  | {}: {}", escape(&reviewer.reviewer_id), escape(line));
         }
     }
+    for reviewer in pool.dedicated.iter().filter(|reviewer| reviewer.state == "failed") {
+        for line in &reviewer.last_words {
+            let _ = writeln!(out, "  | {}: {}", escape(&reviewer.reviewer_id), escape(line));
+        }
+    }
+    if !pool.queued.is_empty() {
+        let seats: Vec<_> = pool.queued.iter().map(|seat| format!("{} of {}", seat.persona, seat.review)).collect();
+        let _ = writeln!(out, "  waiting for a free place (max_size {max}): {}", escape(&seats.join(", ")));
+    }
+    if !pool.dedicated.is_empty() {
+        let _ = write!(out, "\ndedicated\n{}", table(DEDICATED_HEAD, pool.dedicated.iter().map(dedicated_row)));
+    }
     for (title, reviewers) in [("live", &pool.reviewers), ("ended", &pool.ended)] {
         if !reviewers.is_empty() {
             let _ = write!(out, "\n{title}\n{}", table(HEAD, reviewers.iter().map(row)));
@@ -182,6 +194,22 @@ fn row(reviewer: &Reviewer) -> [String; 9] {
         reviewer.changes_requested.to_string(),
         reviewer.rejections.to_string(),
         reviewer.average_ms.map(duration).unwrap_or_default(),
+        cost(reviewer),
+    ]
+}
+
+const DEDICATED_HEAD: [&str; 7] = ["REVIEWER", "STATE", "REVIEW", "BRANCH", "PERSONA", "TURNS", "COST"];
+
+fn dedicated_row(reviewer: &Reviewer) -> [String; 7] {
+    let text = |value: &Option<String>| escape(value.as_deref().unwrap_or_default()).into_owned();
+    let fresh = reviewer.fresh_starts.filter(|fresh| *fresh > 0).map(|fresh| format!(" ({fresh} fresh)"));
+    [
+        escape(&reviewer.reviewer_id).into_owned(),
+        escape(&reviewer.state).into_owned(),
+        text(&reviewer.review),
+        text(&reviewer.branch),
+        text(&reviewer.persona),
+        format!("{}{}", reviewer.turns.unwrap_or_default(), fresh.unwrap_or_default()),
         cost(reviewer),
     ]
 }

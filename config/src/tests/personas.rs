@@ -147,7 +147,7 @@ fn a_projects_persona_cannot_loosen_anything() {
 #[test]
 fn every_bad_value_of_a_persona_is_named_with_what_is_allowed() {
     assert_snapshot!(wrong("modell = 'opus'"), @r#"modell = "opus": unknown key; did you mean model or mode?"#);
-    assert_snapshot!(wrong("colour = 'red'"), @r#"colour = "red": unknown key; allowed are focus, prompt, ignore, mode, runtime, program, command, model, effort, time_limit, budget_usd, front_matter"#);
+    assert_snapshot!(wrong("colour = 'red'"), @r#"colour = "red": unknown key; allowed are focus, prompt, ignore, mode, runtime, program, command, model, effort, time_limit, budget_usd, max_turns, max_tokens, keep_seat, front_matter"#);
     assert_snapshot!(wrong("focus = ' '"), @r#"focus = " ": expected text on one line, of 1 to 200 characters, none of them invisible"#);
     assert_snapshot!(wrong("focus = \"a\\nb\""), @r#"focus = "a\nb": expected text on one line, of 1 to 200 characters, none of them invisible"#);
     assert_snapshot!(wrong(&format!("focus = '{}'", "x".repeat(201))), @r#"focus = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…: expected text on one line, of 1 to 200 characters, none of them invisible"#);
@@ -156,21 +156,24 @@ fn every_bad_value_of_a_persona_is_named_with_what_is_allowed() {
     assert_snapshot!(wrong("ignore = ['ok', 'src/[a']"), @r#"ignore = ["ok", "src/[a"]: "src/[a": unclosed character class; missing ']'; expected a list of at most 100 patterns of paths, such as ["*.lock", "docs/"]"#);
     assert_snapshot!(wrong("ignore = ['/etc/**']"), @r#"ignore = ["/etc/**"]: "/etc/**": paths are relative to the root of the repository; remove /, ./ or ..; expected a list of at most 100 patterns of paths, such as ["*.lock", "docs/"]"#);
     assert_snapshot!(wrong(&format!("ignore = [{}]", "'a', ".repeat(101))), @r#"ignore = ["a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a",…: these are 101; expected a list of at most 100 patterns of paths, such as ["*.lock", "docs/"]"#);
-    assert_snapshot!(wrong("mode = 'oneshot'"), @r#"mode = "oneshot": expected one of agent, one_shot"#);
+    assert_snapshot!(wrong("mode = 'oneshot'"), @r#"mode = "oneshot": expected one of agent, one_shot, dedicated"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'gemini'"), @r#"runtime = "gemini": expected one of codex, claude, command, or """#);
     assert_snapshot!(wrong("mode = 'one_shot'\nmodel = 'dear-1'"), @r#"model = "dear-1": expected one of pool.models, which is ["gpt-5.5", "gpt-6.1-sol", "opus", "sonnet", "haiku"] (default.toml)"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'"), @r#"runtime = "command": expected command beside it, a list that begins with a program"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'\ncommand = ['./x']"), @r#"command = ["./x"]: expected a list that begins with the name of a program or its absolute path"#);
     assert_snapshot!(wrong("mode = 'one_shot'\ncommand = ['x']"), @r#"command = ["x"]: expected runtime = "command" beside it"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'\ncommand = ['x']\nmodel = 'opus'"), @r#"model = "opus": expected "", since the command says it all when the runtime is "command""#);
-    assert_snapshot!(wrong("model = 'opus'"), @r#"model = "opus": expected mode = "one_shot" beside it: a seat of mode "agent" is taken by whichever reviewer the pool has"#);
+    assert_snapshot!(wrong("model = 'opus'"), @r#"model = "opus": expected mode = "one_shot" or "dedicated" beside it: a seat of mode "agent" is taken by whichever reviewer the pool has"#);
     assert_snapshot!(wrong("time_limit = '3h'"), @r#"time_limit = "3h": expected a duration such as "15m", between 1s and 2h"#);
     assert_snapshot!(wrong("time_limit = '500ms'"), @r#"time_limit = "500ms": expected a duration such as "15m", between 1s and 2h"#);
     assert_snapshot!(wrong("budget_usd = 0"), @"budget_usd = 0: expected an amount between 0.01 and 1000");
     assert_snapshot!(wrong("budget_usd = '5'"), @r#"budget_usd = "5": expected an amount between 0.01 and 1000"#);
     assert_snapshot!(wrong("budget_usd = nan"), @"budget_usd = nan: expected an amount between 0.01 and 1000");
+    assert_snapshot!(wrong("mode = 'one_shot'\nmax_turns = 3"), @r#"max_turns = 3: expected mode = "dedicated" beside it: other reviewers have no turns"#);
+    assert_snapshot!(wrong("keep_seat = '1h'"), @r#"keep_seat = "1h": expected mode = "dedicated" beside it: other reviewers have no turns"#);
+    assert_snapshot!(wrong("mode = 'dedicated'\nmax_turns = 0"), @"max_turns = 0: expected a whole number between 1 and 1000");
     assert_snapshot!(wrong("front_matter = 'yes'"), @r#"front_matter = "yes": expected true or false"#);
-    assert_snapshot!(wrong("[security]\nfocus = 'x'"), @"security = { … }: unknown key; allowed are focus, prompt, ignore, mode, runtime, program, command, model, effort, time_limit, budget_usd, front_matter");
+    assert_snapshot!(wrong("[security]\nfocus = 'x'"), @"security = { … }: unknown key; allowed are focus, prompt, ignore, mode, runtime, program, command, model, effort, time_limit, budget_usd, max_turns, max_tokens, keep_seat, front_matter");
     assert_snapshot!(wrong("focus = "), @"line 1, column 9: string values must be quoted, expected literal string");
 }
 

@@ -40,8 +40,8 @@ pub enum Activity {
     Busy,
     /// Draining or stopping: it takes no new work and still counts as a live process.
     Leaving,
-    /// Runs once, for a seat that the broker claims for it, and exits by itself.
-    OneShot,
+    /// Serves one seat, which the broker claims for it, and exits by itself.
+    Assigned,
 }
 
 /// One live reviewer process, as far as scaling is concerned.
@@ -76,6 +76,8 @@ crate::string_enum! {
         Operator = "operator",
         /// For one seat that the broker claims for it.
         OneShot = "one_shot",
+        /// For a turn of a dedicated reviewer.
+        Dedicated = "dedicated",
     }
 }
 
@@ -95,21 +97,21 @@ pub struct Drain {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
     pub spawn: Option<Spawn>,
-    /// How many of the waiting one-shot reviewers to start.
-    pub one_shots: usize,
+    /// How many of the waiting seats to start a reviewer for.
+    pub assigned: usize,
     pub drain: Vec<Drain>,
     /// When to decide again if no event comes before.
     pub next_check: Option<Tick>,
 }
 
-/// Decides whom to start and whom to stop. `queues` may omit projects without work; `one_shots` is the number of seats
-/// that wait for a one-shot reviewer.
+/// Decides whom to start and whom to stop. `queues` may omit projects without work; `seats` is the number of seats that
+/// wait for a reviewer of their own.
 ///
-/// A project without a reviewer comes first, then one-shot reviewers, which are sure to exit, then reviewers that only
+/// A project without a reviewer comes first, then reviewers of one seat, which are sure to exit, then reviewers that only
 /// shorten a queue.
 pub fn decide(
     queues: &[Queue],
-    one_shots: usize,
+    seats: usize,
     pool: &[Member],
     last_spawn: Option<Tick>,
     limits: &Limits,
@@ -118,11 +120,11 @@ pub fn decide(
     let mut decision = decide_agents(queues, pool, last_spawn, limits, now);
     let cold = decision.spawn.as_ref().is_some_and(|spawn| spawn.why == SpawnReason::ColdStart);
     let room = limits.max_size.saturating_sub(pool.len());
-    decision.one_shots = one_shots.min(room.saturating_sub(cold.into()));
-    if !cold && decision.one_shots == room {
+    decision.assigned = seats.min(room.saturating_sub(cold.into()));
+    if !cold && decision.assigned == room {
         decision.spawn = None;
     }
-    let unserved = one_shots > 0 && room == 0 && pool.iter().all(|member| member.activity != Activity::OneShot);
+    let unserved = seats > 0 && room == 0 && pool.iter().all(|member| member.activity != Activity::Assigned);
     if unserved && decision.drain.is_empty() && !any_leaves(pool) {
         decision.drain.extend(make_room(queues, &pool.iter().collect::<Vec<_>>()));
     }
@@ -138,13 +140,13 @@ fn decide_agents(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, li
     let mut decision = Decision::default();
     for member in pool {
         match (retires_at(member, limits), member.activity) {
-            (_, Activity::Leaving | Activity::OneShot) => {}
+            (_, Activity::Leaving | Activity::Assigned) => {}
             (at, _) if at.0 <= now => decision.drain.push(Drain { id: member.id.clone(), why: at.1 }),
             ((at, _), _) => check_at(&mut decision, at),
         }
     }
     let stays = |member: &&Member| {
-        !matches!(member.activity, Activity::Leaving | Activity::OneShot)
+        !matches!(member.activity, Activity::Leaving | Activity::Assigned)
             && !decision.drain.iter().any(|drain| drain.id == member.id)
     };
     let staying: Vec<&Member> = pool.iter().filter(stays).collect();
@@ -175,7 +177,7 @@ fn retires_at(member: &Member, limits: &Limits) -> (Tick, DrainReason) {
     let old = (member.spawned.plus(limits.ttl), DrainReason::Ttl);
     match member.activity {
         Activity::Idle { since } => old.min((since.plus(limits.idle_after), DrainReason::Idle)),
-        Activity::Busy | Activity::Leaving | Activity::OneShot => old,
+        Activity::Busy | Activity::Leaving | Activity::Assigned => old,
     }
 }
 
@@ -205,7 +207,7 @@ fn serves(member: &Member, queue: &Queue) -> bool {
 fn make_room(queues: &[Queue], staying: &[&Member]) -> Option<Drain> {
     let idle = staying.iter().filter_map(|member| match member.activity {
         Activity::Idle { since } if !queues.iter().any(|queue| serves(member, queue)) => Some((since, &member.id)),
-        Activity::Idle { .. } | Activity::Busy | Activity::Leaving | Activity::OneShot => None,
+        Activity::Idle { .. } | Activity::Busy | Activity::Leaving | Activity::Assigned => None,
     });
     idle.min().map(|(_, id)| Drain { id: id.clone(), why: DrainReason::MakeRoom })
 }

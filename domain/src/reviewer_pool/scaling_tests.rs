@@ -149,12 +149,12 @@ fn a_full_pool_makes_room_for_a_seat_that_none_of_it_can_take() {
 fn with_one_shots(waiting: usize, pending: u64, pool: &[Member]) -> (usize, Option<SpawnReason>, Vec<String>) {
     let decision = decide(&[queue("a", pending)], waiting, pool, rested(), &LIMITS, NOW);
     let drained = decision.drain.into_iter().map(|drain| drain.id).collect();
-    (decision.one_shots, decision.spawn.map(|spawn| spawn.why), drained)
+    (decision.assigned, decision.spawn.map(|spawn| spawn.why), drained)
 }
 
 #[test]
 fn one_shots_fill_the_free_places() {
-    let one_shot = |id: &str| member(id, "a", Activity::OneShot);
+    let one_shot = |id: &str| member(id, "a", Activity::Assigned);
     assert_eq!(with_one_shots(2, 0, &[]), (2, None, vec![]));
     assert_eq!(with_one_shots(9, 0, &[one_shot("1")]), (2, None, vec![]));
     assert_eq!(with_one_shots(1, 0, &[one_shot("1"), busy("2"), busy("3")]), (0, None, vec![]));
@@ -163,7 +163,7 @@ fn one_shots_fill_the_free_places() {
 #[test]
 fn one_shots_serve_no_queue_and_come_before_a_backlog() {
     use SpawnReason::{Backlog, ColdStart};
-    let one_shot = member("1", "a", Activity::OneShot);
+    let one_shot = member("1", "a", Activity::Assigned);
     assert_eq!(with_one_shots(0, 1, std::slice::from_ref(&one_shot)), (0, Some(ColdStart), vec![]));
     assert_eq!(with_one_shots(5, 1, &[one_shot]), (1, Some(ColdStart), vec![]));
     assert_eq!(with_one_shots(5, 9, &[busy("1")]), (2, None, vec![]));
@@ -184,7 +184,7 @@ fn any_member() -> impl Strategy<Value = Member> {
         (0..600i64).prop_map(|seconds| Activity::Idle { since: ago(seconds) }),
         Just(Activity::Busy),
         Just(Activity::Leaving),
-        Just(Activity::OneShot),
+        Just(Activity::Assigned),
     ];
     (0..3u8, 0..7200i64, activity, any::<bool>()).prop_map(|(project, age, activity, spent)| Member {
         id: String::new(),
@@ -214,11 +214,11 @@ proptest! {
             prop_assert!(pool.len() < max_size);
             prop_assert!(queues.iter().any(|queue| queue.project == spawn.project && queue.pending > 0));
         }
-        let started = decision.one_shots + usize::from(decision.spawn.is_some());
-        prop_assert!(decision.one_shots <= one_shots && (started == 0 || pool.len() + started <= max_size));
+        let started = decision.assigned + usize::from(decision.spawn.is_some());
+        prop_assert!(decision.assigned <= one_shots && (started == 0 || pool.len() + started <= max_size));
         for drain in &decision.drain {
             let drained = pool.iter().find(|member| member.id == drain.id);
-            prop_assert!(drained.is_some_and(|member| !matches!(member.activity, Activity::Leaving | Activity::OneShot)));
+            prop_assert!(drained.is_some_and(|member| !matches!(member.activity, Activity::Leaving | Activity::Assigned)));
         }
         prop_assert!(decision.next_check.is_none_or(|at| at > NOW));
     }

@@ -42,6 +42,7 @@ async fn add_reviewer(fixture: &ReviewFixture, project: Option<&str>, event: imp
         project: project.map(Into::into),
         why: SpawnReason::Backlog,
         seat: None,
+        session: None,
         process,
         spawned_at: Timestamp(1),
         end: None,

@@ -1,16 +1,17 @@
 //! Queries for the pool's reviewer processes: those that run or have ended, the claims they hold, and the seats that
 //! wait for one.
 
-use super::{Reader, parse_all, to_id, to_u64};
+use super::{Reader, parse_all, parse_word, to_id, to_u64};
 use crate::{
     PoolChange, StoreError,
-    query_types::{FreeSeat, ProjectQueue, ReviewerRow, SeatRow, WaitingReview},
+    query_types::{DedicatedReviewer, FreeSeat, ProjectQueue, ReviewerRow, SeatRow, WaitingReview},
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::Status,
     reviewer_pool::PoolEvent,
+    time::Timestamp,
 };
 use rusqlite::{Connection, params};
 
@@ -36,11 +37,52 @@ impl Reader {
         parse_all(&bodies)
     }
 
-    /// Ended reviewers, the last to end first.
+    /// Ended reviewers, the last to end first. A dedicated reviewer that comes back is not among them.
     pub async fn list_ended_reviewers(&self, limit: u32) -> Result<Vec<ReviewerRow>, StoreError> {
         let bodies = sqlx::query_scalar!(
-            "SELECT body FROM reviewers WHERE ended_at_ms IS NOT NULL ORDER BY ended_at_ms DESC LIMIT ?",
+            "SELECT body FROM reviewers WHERE ended_at_ms IS NOT NULL AND session IS NOT 'open'
+             ORDER BY ended_at_ms DESC LIMIT ?",
             limit
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        parse_all(&bodies)
+    }
+
+    pub async fn find_reviewer(&self, id: &str) -> Result<Option<ReviewerRow>, StoreError> {
+        let body =
+            sqlx::query_scalar!("SELECT body FROM reviewers WHERE id = ?", id).fetch_optional(&self.pool).await?;
+        Ok(parse_all(body.as_slice())?.pop())
+    }
+
+    /// Dedicated reviewers that are neither finished nor stopped, running or not.
+    pub async fn list_dedicated_reviewers(&self) -> Result<Vec<DedicatedReviewer>, StoreError> {
+        let rows = sqlx::query!(
+            r#"SELECT p.body, r.status AS "status!", r.body ->> '$.branch' AS "branch: String"
+               FROM reviewers p INDEXED BY reviewers_with_session JOIN reviews r ON r.number = p.review
+               WHERE p.session = 'open' ORDER BY r.number, p.id"#
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                let status = parse_word(&row.status, Status::parse)?;
+                Ok(DedicatedReviewer { row: serde_json::from_str(&row.body)?, status, branch: row.branch })
+            })
+            .collect()
+    }
+
+    /// Dedicated reviewers whose process does not run and whose review has ended, and has not changed after
+    /// `unchanged_since`.
+    pub async fn list_sessions_of_ended_reviews(
+        &self,
+        unchanged_since: Timestamp,
+    ) -> Result<Vec<ReviewerRow>, StoreError> {
+        let bodies = sqlx::query_scalar!(
+            "SELECT p.body FROM reviewers p INDEXED BY reviewers_with_session JOIN reviews r ON r.number = p.review
+             WHERE p.session = 'open' AND p.ended_at_ms IS NOT NULL AND r.updated_at_ms <= ?1
+             AND (r.status = 'closed' OR r.status = 'cancelled' OR r.status = 'rejected')",
+            unchanged_since.0
         )
         .fetch_all(&self.pool)
         .await?;
@@ -176,6 +218,70 @@ impl Reader {
         Ok(seats)
     }
 
+    /// Seats of `personas` in a project in which it is the turn of their dedicated reviewers, at most `limit` of each
+    /// status, in the order of the queue. [`domain::waiting_on`] is the rule; this finds the seats that it may apply to.
+    pub async fn list_dedicated_seats(
+        &self,
+        project: Option<&str>,
+        personas: &[&str],
+        limit: usize,
+    ) -> Result<Vec<FreeSeat>, StoreError> {
+        let (limit, personas) = (i64::try_from(limit).unwrap_or(i64::MAX), serde_json::to_string(personas)?);
+        let mut seats = Vec::new();
+        let mut add = |id: &str, number: i64, priority: i64, persona: String| {
+            let (seat, project) = (SeatRow { review: ReviewNumber(number), persona }, project.map(Into::into));
+            seats.push(FreeSeat { priority, seat, id: to_id(id)?, project });
+            Ok::<(), StoreError>(())
+        };
+        for status in Status::ALL.iter().filter(|status| status.is_open()) {
+            let status = status.as_str();
+            // A seat that is reserved while its reviewer's question is open waits for the proposer.
+            let free = sqlx::query!(
+                r#"SELECT r.id, r.number AS "number!", r.priority, s.persona
+                 FROM reviews r INDEXED BY reviews_queue_by_project CROSS JOIN seats s ON s.review = r.number
+                 LEFT JOIN reviewers p ON p.id = s.persona || '-R-' || r.number
+                 WHERE r.free_seats > 0 AND r.project IS ?1 AND r.status = ?2
+                 AND (r.escalated_for IS NULL OR r.body ->> '$.escalated.answered')
+                 AND s.claimed_by IS NULL AND s.vote IS NULL AND s.gave_up IS NULL
+                 AND (s.reserved_for IS NULL OR (s.reserved_for = s.persona || '-R-' || r.number
+                                                 AND s.body ->> '$.asked_proposer' IS NULL))
+                 AND p.session IS NOT 'stopped' AND s.persona IN (SELECT value FROM json_each(?3))
+                 ORDER BY r.priority, r.number LIMIT ?4"#,
+                project,
+                status,
+                personas,
+                limit
+            )
+            .fetch_all(&self.pool)
+            .await?;
+            for row in free {
+                add(&row.id, row.number, row.priority, row.persona)?;
+            }
+        }
+        // Reviewers that have voted and are asked something.
+        let asked = sqlx::query!(
+            r#"SELECT r.id, r.number AS "number!", r.priority, s.persona
+             FROM reviewers p INDEXED BY reviewers_with_session
+             JOIN reviews r ON r.number = p.review JOIN seats s ON s.review = r.number AND s.claimed_by = p.id
+             WHERE p.session = 'open' AND p.ended_at_ms IS NOT NULL AND r.project IS ?1
+             AND (r.escalated_for IS NULL OR r.body ->> '$.escalated.answered')
+             AND (r.status = 'claimed' OR r.status = 'in_review' OR r.status = 'changes_requested'
+                  OR r.status = 'approved')
+             AND s.body ->> '$.asked_reviewer' IS NOT NULL AND s.persona IN (SELECT value FROM json_each(?2))
+             ORDER BY r.priority, r.number LIMIT ?3"#,
+            project,
+            personas,
+            limit
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        for row in asked {
+            add(&row.id, row.number, row.priority, row.persona)?;
+        }
+        seats.sort_unstable();
+        Ok(seats)
+    }
+
     /// What all runs for this seat have cost so far, as far as their clients reported it.
     pub async fn sum_seat_cost(&self, seat: &SeatRow) -> Result<f64, StoreError> {
         let row = sqlx::query!(
@@ -222,7 +328,8 @@ impl Reader {
 /// `seq` is the number of the change's event, if it has one.
 pub(super) fn write(connection: &Connection, change: &PoolChange, seq: u64) -> Result<(), StoreError> {
     if let Some(row) = &change.reviewer {
-        let is_restarted = matches!(change.event, Some(PoolEvent::ReviewerRetried { .. }));
+        let is_restarted =
+            matches!(change.event, Some(PoolEvent::ReviewerSpawned { .. } | PoolEvent::ReviewerRetried { .. }));
         let body = serde_json::to_string(row)?;
         connection.prepare_cached(UPSERT_REVIEWER)?.execute(params![row.id, body, is_restarted])?;
     }

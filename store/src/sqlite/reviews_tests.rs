@@ -65,7 +65,7 @@ impl StoredReview {
 
     async fn add_message(&mut self, role: Authority, body: &str) {
         let (by, persona, to, anchor, metadata) = (None, None, None, None, None);
-        let message = AddMessage { role, by, persona, to, body: body.into(), anchor, metadata };
+        let message = AddMessage { role, by, persona, to, body: body.into(), anchor, metadata, gives_up: false };
         self.apply(Command::AddMessage(message), None).await;
     }
 

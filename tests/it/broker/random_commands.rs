@@ -117,7 +117,7 @@ impl Model {
                 let (by, body) = (or_none(random, &who), format!("message {}", n % 3));
                 let arguments = json!({ "sender_role": role.as_str(), "caller_id": by, "body": body });
                 let (persona, to, anchor, metadata) = (None, None, None, None);
-                let message = AddMessage { role, by, persona, to, body, anchor, metadata };
+                let message = AddMessage { role, by, persona, to, body, anchor, metadata, gives_up: false };
                 (Command::AddMessage(message), "add_message", arguments)
             }
             15..18 => {

@@ -80,7 +80,7 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
     let by = format!("reviewer-{}", number % 20);
     let say = |role: Authority, body: &str| {
         let (by, persona, to, anchor, metadata) = (None, None, None, None, None);
-        Command::AddMessage(AddMessage { role, by, persona, to, body: body.into(), anchor, metadata })
+        Command::AddMessage(AddMessage { role, by, persona, to, body: body.into(), anchor, metadata, gives_up: false })
     };
     let claim = || Command::Claim(ClaimSeat { by: by.clone(), persona: None, takes_over: None, check: None });
     let content = content(&format!("a better change {number}"));

@@ -1,0 +1,55 @@
+//! The folder in which a client keeps the session of a dedicated reviewer. It takes the place of the user's own folder of
+//! that client, so it holds no other sessions; the user's login is linked into it.
+
+use super::runtime::Runtime;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The folder of one reviewer. `folder` is that of the pool.
+pub(crate) fn path(folder: &Path, reviewer: &str) -> PathBuf {
+    folder.join("sessions").join(reviewer)
+}
+
+/// Creates the folder anew, readable only by its owner. `own_env` looks up a variable of the broker itself.
+pub(crate) fn create(home: &Path, runtime: Runtime, own_env: impl Fn(&str) -> Option<String>) -> io::Result<()> {
+    match std::fs::remove_dir_all(home) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    crate::workspace::create(home)?;
+    let Some(user_home) = user_home(runtime, own_env) else { return Ok(()) };
+    // A login is refreshed through the link; a copy would leave the user with a used refresh token.
+    for file in linked_files(runtime) {
+        let original = user_home.join(file);
+        if original.is_file() {
+            std::os::unix::fs::symlink(original, home.join(file))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the client keeps the user's login and settings.
+fn user_home(runtime: Runtime, own_env: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let (variable, default) = match runtime {
+        Runtime::Codex => ("CODEX_HOME", ".codex"),
+        Runtime::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
+        Runtime::Command => return None,
+    };
+    let given = own_env(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    given.or_else(|| Some(Path::new(&own_env("HOME")?).join(default)))
+}
+
+/// Codex reads the provider of the model from its settings. Claude Code runs without the user's settings.
+const fn linked_files(runtime: Runtime) -> &'static [&'static str] {
+    match runtime {
+        Runtime::Codex => &["auth.json", "config.toml"],
+        Runtime::Claude => &[".credentials.json"],
+        Runtime::Command => &[],
+    }
+}
+
+#[cfg(test)]
+#[path = "session_home_tests.rs"]
+mod tests;
