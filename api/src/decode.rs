@@ -1,4 +1,4 @@
-//! Reads a request from JSON.
+//! Decodes a request from JSON and corrects the harmless mistakes that models make.
 //!
 //! Models make harmless slips: a number or a boolean in quotes, an empty string for nothing, one string instead of a
 //! list, JSON inside a string. One pass over the value corrects them against the request's schema before serde reads it.

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: everything that CI runs.
+//! `cargo xtask check`: runs everything that CI runs.
 //!
 //! Every step builds the whole workspace with its dev-dependencies. With one selection of packages there is one set of
 //! features, so no step compiles again what another has built.
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::run::{built, cargo, program, run};
+use crate::subprocess::{built, cargo, program, run};
 use crate::{prepare, prose, test};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 mod check;
 mod prepare;
 mod prose;
-mod run;
 mod scaffold;
+mod subprocess;
 mod test;
 
-use run::{Exit, cargo};
+use subprocess::{Exit, cargo};
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -56,7 +56,7 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     match command {
         "check" => check::check(),
         "test" => test::test(arguments),
-        "bench" => run::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
+        "bench" => subprocess::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
         "crash" => test::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
         "events" => {
             test::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)

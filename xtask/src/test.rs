@@ -1,11 +1,11 @@
-//! Runs the tests, and installs the real clients that some of them need.
+//! `cargo xtask test` and the long tests: runs them, and installs the real clients that some of them need.
 
 use std::ffi::OsString;
 use std::fs;
 
 use anyhow::Context as _;
 
-use crate::run::{cargo, program, root, run, succeeds};
+use crate::subprocess::{cargo, program, root, run, succeeds};
 
 const CLIENTS: &str = "tests/clients";
 /// A copy of the lock file that was installed. File times do not help here: a checkout changes them.

@@ -1,4 +1,4 @@
-//! Token usage, cost and errors of a client, parsed from its stdout.
+//! Parses token usage, cost and errors from the stdout of a client (Codex, Claude Code).
 //!
 //! Codex reports each turn, Claude Code the whole run; a custom command may print either form. All other lines are
 //! ignored. Text of the model is inside JSON strings, so it cannot be mistaken for a report.

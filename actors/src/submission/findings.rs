@@ -1,7 +1,7 @@
-//! Grounds findings in the files they refer to, and finds their lines again in a new content. Git reads the files, so
-//! this runs in the caller's task.
+//! Checks with git that the files, lines and quotes of findings exist, and finds their lines again in the content of a
+//! new round. It runs in the caller's task, because git reads files.
 
-mod late;
+mod late_findings;
 
 use super::Submissions;
 use crate::error::BrokerError;
@@ -16,7 +16,7 @@ use domain::{
     review::{DiffSide, FindingRaised, OfferedFindings, Review, Seat},
 };
 use git::{FileContent, FileVersions};
-use late::{ChangesSince, ContentFiles, path_after};
+use late_findings::{ChangesSince, ContentFiles, path_after};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,

@@ -2,7 +2,7 @@
 
 use super::{
     SessionStart,
-    protocol::{HookInput, HookOutput},
+    agent_hook_protocol::{HookInput, HookOutput},
     stop::{has_unread_feedback, open_reviews, summary},
 };
 use crate::{

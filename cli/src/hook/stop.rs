@@ -5,7 +5,7 @@
 
 use super::{
     Agent,
-    protocol::{HookInput, HookOutput},
+    agent_hook_protocol::{HookInput, HookOutput},
 };
 use crate::{commands::gate::load_config, config_overrides::ConfigArgs, render::clipped};
 use anyhow::Context as _;
@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use store::read_only::{OpenReview, ReadOnlyStore};
+use store::read_only_database::{OpenReview, ReadOnlyStore};
 
 /// Reviews without activity for longer do not concern this session.
 const MAX_REVIEW_AGE: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -1,4 +1,4 @@
-//! Ends a one-shot review: submits the verdict, or releases the seat.
+//! Ends a one-shot review: submits the reviewer's verdict, or releases the seat if there is none.
 
 use super::{ClaimedSeat, OneShot, response::ReviewerResponse};
 use crate::{

@@ -1,4 +1,4 @@
-//! The prompt of a one-shot reviewer: everything it needs in one text, because it cannot ask.
+//! Builds the prompt of a one-shot reviewer: everything it needs in one text, because it cannot ask.
 //!
 //! The proposal and the discussion were written by the people and agents whose work is judged. They are quoted between
 //! random marks that their authors cannot know, and are never instructions.
@@ -9,7 +9,7 @@ use domain::{
     content::ContentHash,
     finding::{Finding, FindingStatus},
     persona::Persona,
-    query::Message,
+    query_types::Message,
     review::Review,
     verdict::Verdict,
 };
