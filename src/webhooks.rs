@@ -1,5 +1,5 @@
-//! Webhooks: sends events to the receivers from the settings as signed POST requests. Each webhook follows the log on its
-//! own (docs/adr/0017-webhooks-follow-the-log.md), so a slow receiver delays neither another one nor the broker.
+//! Webhooks: sends events to the receivers from the settings as signed POST requests. Each webhook follows the event
+//! log on its own (docs/adr/0017-webhooks-follow-the-log.md), so a slow receiver delays neither another one nor the broker.
 
 mod delivery;
 mod signing_secret;

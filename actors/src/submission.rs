@@ -3,7 +3,7 @@
 
 mod content_preparation;
 mod diff_between_rounds;
-mod findings;
+mod finding_locations;
 pub(crate) mod front_matter_verdicts;
 
 pub use diff_between_rounds::{Bases, Changes};

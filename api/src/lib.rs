@@ -1,4 +1,4 @@
-//! The broker's API: the table of operations, their requests and responses, and the error codes.
+//! The broker's API as types: the table of operations, their requests and responses, and the error codes.
 //!
 //! MCP, REST, OpenAPI and the command line's client all read this package, so an operation has one name, one request
 //! type and one response type everywhere.

@@ -5,13 +5,13 @@
 //! every hook. A failure of Countersign itself must not stop the user's work, unless `gate.fail = "closed"` is set.
 
 mod agent_hook_protocol;
+mod agent_stop;
 mod git_command_detection;
 mod git_hooks;
 mod index_simulation;
 mod pre_tool_use;
 mod session_start;
 mod shell_parser;
-mod stop;
 
 use crate::{CliError, commands::gate::FailModeArgs, config_overrides::ConfigArgs};
 use agent_hook_protocol::respond;
@@ -93,7 +93,7 @@ pub(crate) async fn run(hook: Hook) -> Result<(), CliError> {
         }
         Hook::PostCommit(config) => git_hooks::write_receipt(&config, None).await,
         Hook::PreToolUse(args) => pre_tool_use::run(args).await,
-        Hook::Stop(args) => respond(stop::decide(&args)).await,
+        Hook::Stop(args) => respond(agent_stop::decide(&args)).await,
         Hook::SessionStart(args) => respond(session_start::session_context(&args)).await,
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 
 use crate::subprocess::{built, cargo, program, run};
-use crate::{prepare, prose, test};
+use crate::{prepare, prose, run_tests};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
@@ -23,7 +23,7 @@ const STEPS: &[Step] = &[
         tool("cargo-deny", "0.20.2", "cargo-deny", &["--locked", "check", "bans", "licenses", "sources"])
     }),
     ("lints", lints),
-    ("tests", || test::test(&[])),
+    ("tests", || run_tests::test(&[])),
     ("docs", docs),
     ("query data", || prepare::prepare(&["--check".into()])),
 ];

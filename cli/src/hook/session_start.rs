@@ -3,7 +3,7 @@
 use super::{
     SessionStart,
     agent_hook_protocol::{HookInput, HookOutput},
-    stop::{has_unread_feedback, open_reviews, summary},
+    agent_stop::{has_unread_feedback, open_reviews, summary},
 };
 use crate::{
     client::discovery::{Starter, client, find},

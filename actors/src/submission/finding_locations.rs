@@ -313,5 +313,5 @@ fn lines_of(text: &str, location: &Location) -> String {
 }
 
 #[cfg(test)]
-#[path = "findings_tests.rs"]
+#[path = "finding_locations_tests.rs"]
 mod tests;
