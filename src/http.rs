@@ -3,20 +3,20 @@
 //! [`mcp_route`], [`guarded`] and [`serve`] are generic, so that the benchmark can run another MCP service in the same
 //! stack.
 
-pub mod api;
 mod debug_actors;
-mod guard;
 mod metrics;
-mod problem;
+mod problem_details;
+mod request_guard;
+pub mod rest;
 mod server;
 mod sse;
 mod ws;
 
-pub use guard::RequestGuard;
+pub use request_guard::RequestGuard;
 pub use server::{Limits, serve};
 
 use crate::{
-    events::Events,
+    live_events::Events,
     mcp,
     service::{self, ConfigView, Service},
     webhooks::Webhooks,
@@ -32,7 +32,7 @@ use axum::{
     response::Response,
     routing::{MethodRouter, any, get, post},
 };
-use problem::{problem, with_json};
+use problem_details::{problem, with_json};
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{
@@ -53,7 +53,7 @@ pub enum Route {
     WebSocket,
     Ticket,
     Mcp(mcp::Endpoint),
-    Docs(api::Asset),
+    Docs(rest::Asset),
     Api(&'static ::api::Route),
 }
 
@@ -62,7 +62,7 @@ impl Route {
         let pages =
             [Self::Health, Self::Ready, Self::Actors, Self::Metrics, Self::Events, Self::WebSocket, Self::Ticket];
         let endpoints = mcp::Endpoint::ALL.iter().copied().map(Self::Mcp);
-        let docs = api::Asset::ALL.into_iter().map(Self::Docs);
+        let docs = rest::Asset::ALL.into_iter().map(Self::Docs);
         pages.into_iter().chain(endpoints).chain(docs).chain(ROUTES.iter().map(Self::Api))
     }
 
@@ -111,7 +111,7 @@ pub fn router(
     webhooks: &Webhooks,
 ) -> Router {
     let service = Service::new(broker.clone(), settings, config, webhooks.clone());
-    let api = Arc::new(api::Api::new(service.clone()));
+    let api = Arc::new(rest::Api::new(service.clone()));
     let metrics = metrics::Metrics::new(broker, events, webhooks);
     Route::all().fold(Router::new(), |router, route| {
         let handler = match route {
@@ -123,8 +123,8 @@ pub fn router(
             Route::WebSocket => get(ws::subscribe).with_state(events.clone()),
             Route::Ticket => post(ws::issue_ticket).with_state(events.clone()),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(service.clone(), endpoint), body_bytes),
-            Route::Docs(asset) => api::docs_route(asset),
-            Route::Api(route) => api::route(&api, route),
+            Route::Docs(asset) => rest::docs_route(asset),
+            Route::Api(route) => rest::route(&api, route),
         };
         router.route(route.path(), handler)
     })
@@ -133,9 +133,9 @@ pub fn router(
 /// Puts the guard in front of all routes, and of the response to unknown paths.
 pub fn guarded(router: Router, guard: RequestGuard) -> Router {
     router
-        .method_not_allowed_fallback(api::method_not_allowed)
+        .method_not_allowed_fallback(rest::method_not_allowed)
         .fallback(|| async { problem(ErrorBody::new(ErrorCode::NotFound, "not found")) })
-        .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
+        .layer(middleware::from_fn_with_state(Arc::new(guard), request_guard::check))
         .layer(middleware::from_fn(crate::trace_id::assign))
 }
 

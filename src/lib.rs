@@ -1,10 +1,10 @@
-//! The broker: operations, their interfaces (MCP, REST, events, webhooks) and the server that runs them.
+//! The broker: implements the operations, serves them (MCP, REST, events, webhooks), and starts the server.
 
-pub mod events;
 pub mod http;
+pub mod live_events;
+pub mod logging;
 pub mod mcp;
 pub mod serve;
 pub mod service;
-pub mod telemetry;
 pub mod trace_id;
 pub mod webhooks;

@@ -1,4 +1,5 @@
-//! The `countersign` program: the broker, the shim beside each reviewer process, and the command line.
+//! The entry point of the `countersign` program: runs the broker, the shim beside each reviewer process, or a command
+//! of the command line.
 
 use actors::reviewer_process::shim;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};

@@ -1,18 +1,18 @@
-//! The MCP server: tools, resources and prompts, spoken through rmcp.
+//! The MCP server: serves tools, resources and prompts to agents, through the rmcp library.
 //!
 //! It keeps no sessions and no state per client, so a call that arrives after a restart of the broker is served like
 //! any other.
 
-mod descriptions;
 mod prompts;
 mod resources;
+mod tool_descriptions;
 
 use crate::{
     service::{CallContext, CallError, Service},
     trace_id::TraceId,
 };
 use actors::metrics::Outcome;
-use api::{ErrorBody, OperationId, client_repo, decode::Malformed};
+use api::{ErrorBody, OperationId, client_repo_header, decode::Malformed};
 use axum::http::request::Parts;
 use domain::review::Role;
 use futures::FutureExt as _;
@@ -77,7 +77,7 @@ pub struct Server {
 
 impl Server {
     pub fn new(service: Service, endpoint: Endpoint) -> Self {
-        let tools = descriptions::tools(endpoint, &service.settings().placeholders()).into();
+        let tools = tool_descriptions::tools(endpoint, &service.settings().placeholders()).into();
         Self { service, endpoint, tools }
     }
 
@@ -86,7 +86,7 @@ impl Server {
         CallContext {
             caller: parts.and_then(|parts| parts.extensions.get()),
             endpoint_role: self.endpoint.role(),
-            client_repo: parts.and_then(|parts| parts.headers.get(client_repo::HEADER)),
+            client_repo: parts.and_then(|parts| parts.headers.get(client_repo_header::HEADER)),
             client_call_id: meta.and_then(client_call_id),
             expected_version: None,
             trace: parts.and_then(|parts| parts.extensions.get::<TraceId>()).copied(),

@@ -2,11 +2,11 @@
 //! a signal.
 
 use crate::{
-    events::Events,
     http::{self, Limits, RequestGuard},
+    live_events::Events,
+    logging,
     mcp::Endpoint,
     service::{self, ConfigView},
-    telemetry,
     webhooks::Webhooks,
 };
 use actors::{
@@ -45,7 +45,7 @@ pub struct Args {
 
 pub async fn run(args: Args) -> Result<(), CliError> {
     let ResolvedConfig { config, repo } = args.config.resolve(args.listen.as_deref())?;
-    telemetry::init(&config.log)?;
+    logging::init(&config.log)?;
     let mut signals = Signals::catch()?;
     // The lock comes before the database: two brokers on one database would end each other's claims.
     let lock = config.server.data_dir.lock().map_err(|error| match error {

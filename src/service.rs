@@ -1,5 +1,5 @@
-//! What each operation does and who may call it. MCP and HTTP decode a request, call an operation here and encode its
-//! response; they do not know each other.
+//! The service layer: implements what each operation does and who may call it. MCP and HTTP decode a request, call an
+//! operation here and encode its response; they do not know each other.
 //!
 //! There is one module per noun, as in the `api` package. `Service::call` runs every call: it checks the role, ends the
 //! call when the client disconnects, turns a panic into an error, and writes one log line and one metric.
@@ -29,8 +29,8 @@ use actors::{Broker, BrokerError, Caller, Wait, credentials::Scope, metrics::Out
 use api::{
     ErrorBody, ErrorCode, Operation, OperationId,
     decode::{self, Malformed},
+    description_placeholders::Placeholders,
     operation as op,
-    placeholders::Placeholders,
     reviews::ReviewStatusResponse,
 };
 use axum::http::HeaderValue;

@@ -1,5 +1,5 @@
-//! Trace ids. Every request has one: the caller's own if it sends a valid `traceparent` header (W3C Trace Context),
-//! otherwise a new one. It appears in the log line of the call, in the `x-trace-id` header and in error bodies.
+//! Assigns a trace id to every request: the caller's own if it sends a valid `traceparent` header (W3C Trace Context),
+//! otherwise a new one. The id appears in the log line of the call, in the `x-trace-id` header and in error bodies.
 
 use axum::{
     extract::Request,

@@ -1,8 +1,8 @@
-//! Webhooks: sends events to the receivers from the settings as signed POST requests. Each webhook follows the log on its
-//! own (docs/adr/0017-webhooks-follow-the-log.md), so a slow receiver delays neither another one nor the broker.
+//! Webhooks: sends events to the receivers from the settings as signed POST requests. Each webhook follows the event
+//! log on its own (docs/adr/0017-webhooks-follow-the-log.md), so a slow receiver delays neither another one nor the broker.
 
 mod delivery;
-mod secret;
+mod signing_secret;
 mod worker;
 
 use actors::{Broker, BrokerError};
@@ -11,7 +11,7 @@ use api::webhooks::Webhook;
 use config::{Config, Receiver};
 use delivery::{Endpoint, HttpClient, RetryPolicy};
 use prometheus_client::metrics::{counter::Counter, family::Family};
-use secret::Secret;
+use signing_secret::Secret;
 use std::{sync::Arc, time::Duration};
 use store::{DeliverySelector, WebhookRow, WebhookStep};
 use tokio_util::task::TaskTracker;

@@ -1,4 +1,4 @@
-//! Builds the tree of running actors that operators see.
+//! Types for the tree of running actors, with the state and counters of each, that the broker shows to operators.
 
 use serde::Serialize;
 

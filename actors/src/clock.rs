@@ -1,6 +1,6 @@
-//! The broker's two clocks. Ticks come from the machine's monotonic clock, anchored at start-up, so setting the wall
-//! clock does not move a deadline. The anchor is stored per boot of the machine, so a restart of the broker does not
-//! move it either.
+//! Reads the broker's two clocks: the wall clock for display, and ticks for deadlines. Ticks come from the machine's
+//! monotonic clock, anchored at start-up, so setting the wall clock does not move a deadline. The anchor is stored per
+//! boot of the machine, so a restart of the broker does not move it either.
 
 use domain::time::{Now, Tick, Timestamp};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

@@ -14,7 +14,7 @@
 //! Git and long-polls run in tasks of their own, outside of every mailbox.
 
 pub mod actor_tree;
-mod broker;
+mod broker_handle;
 mod clock;
 pub mod credentials;
 mod error;
@@ -22,7 +22,7 @@ mod gateway;
 mod lease_wakeups;
 mod mailbox;
 pub mod metrics;
-mod projects;
+mod registered_projects;
 mod request_checks;
 mod review;
 pub mod reviewer_pool;
@@ -31,11 +31,11 @@ mod submission;
 mod supervisor;
 mod workspace;
 
-pub use broker::{Broker, ListQuery, Listing, Wait, WaitResult};
+pub use broker_handle::{Broker, ListQuery, Listing, Wait, WaitResult};
 pub use clock::Clock;
 pub use credentials::{Caller, Credentials, ReviewerCredential};
 pub use error::BrokerError;
-pub use projects::{ProjectSource, Projects, ProjectsError};
+pub use registered_projects::{ProjectSource, Projects, ProjectsError};
 pub use review::CommandOutcome;
 pub use submission::{Bases, Changes};
 
@@ -61,7 +61,7 @@ pub struct Settings {
     pub max_live: usize,
     pub default_wait: Duration,
     pub max_wait: Duration,
-    pub limits: domain::limits::Limits,
+    pub limits: domain::size_limits::Limits,
     /// Diffs with these kinds of flags are refused.
     pub refuse: Vec<domain::diff::FlagKind>,
     pub pool: reviewer_pool::PoolSettings,

@@ -1,4 +1,5 @@
-//! Addresses of actors, and the counters of each actor that operators see. They cost a few atomic additions per message.
+//! Handles for sending messages to an actor, and the counters that the broker keeps per actor and shows to operators.
+//! Counting costs a few atomic additions per message.
 
 use crate::actor_tree::Node;
 use ractor::{ActorId, ActorRef, Message};

@@ -1,4 +1,4 @@
-//! Metrics of the broker: counters and histograms that are scraped over HTTP.
+//! Counters and histograms that the broker updates while it runs, for the `/metrics` page.
 
 use prometheus_client::metrics::{
     counter::Counter,

@@ -7,8 +7,8 @@ use domain::{
     content::{CreateReviewRequest, TargetRequest},
     finding::NewFinding,
     ids::VALIDATOR,
-    limits::Limits,
     review::{Command, Proposer, TargetKind},
+    size_limits::Limits,
     text::is_hidden,
     verdict::{ReviewMetrics, VerdictRequest},
 };

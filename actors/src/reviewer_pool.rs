@@ -1,4 +1,5 @@
-//! Starts reviewer processes when reviews wait, and stops them when none do.
+//! The actor of the reviewer pool: starts reviewer processes when reviews wait for a reviewer, and stops them when none
+//! do.
 //!
 //! [`domain::reviewer_pool::scaling`] decides how many reviewers run; this actor carries the decision out. It learns from the log
 //! what its reviewers do, so a review does not know the pool.

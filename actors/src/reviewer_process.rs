@@ -1,4 +1,5 @@
-//! A reviewer process as the broker controls it: through the [shim] that watches over it.
+//! Starts and stops one reviewer process from the broker's side, and reports how it ended. All control goes through the
+//! [shim], a small process between the two.
 
 pub mod orphans;
 pub mod output;

@@ -1,10 +1,10 @@
-//! Submissions and verdicts: the slow half of a call, which parses diffs and runs git. It runs in the caller's task or
-//! one of its own, so it holds no mailbox and no transaction.
+//! Prepares proposals, revisions and verdicts before they are sent to the review's actor: parses diffs and lets git
+//! check them. This is slow, so it runs in the caller's task or one of its own and holds no mailbox and no transaction.
 
+mod content_preparation;
 mod diff_between_rounds;
-mod drafts;
-mod findings;
-pub(crate) mod front_matter;
+mod finding_locations;
+pub(crate) mod front_matter_verdicts;
 
 pub use diff_between_rounds::{Bases, Changes};
 
@@ -12,10 +12,11 @@ use crate::{
     Shared,
     error::BrokerError,
     gateway::{CommandPayload, Reviews},
-    projects::Projects,
+    registered_projects::Projects,
     request_checks::{self, invalid, proposal_texts, submission_texts, verdict_texts},
     review::CommandOutcome,
 };
+use content_preparation::Draft;
 use domain::{
     consensus::{Policy, PolicyRequest, Rule, RuleName},
     content::{CreateReviewRequest, digest_json},
@@ -31,7 +32,6 @@ use domain::{
     },
     verdict::VerdictRequest,
 };
-use drafts::Draft;
 use git::{ClientRepo, Repository};
 use std::sync::{
     Arc,

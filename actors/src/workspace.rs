@@ -1,5 +1,6 @@
-//! Copies of the project for reviewers: one per claim, the base with the change applied. A reviewer never works in the
-//! author's folder, which may have changed since.
+//! Creates and removes the folders in which reviewer processes work: for each claim a copy of the project, the base
+//! commit with the proposed change applied. A reviewer never works in the author's folder, which may have changed
+//! since.
 
 use crate::{error::BrokerError, submission::Submissions};
 use domain::{ids::ReviewNumber, review::Review};

@@ -1,4 +1,5 @@
-//! Requests and responses of the operations for operators: personas, settings, the actor tree and the API description.
+//! Request and response types of the operations for operators: listing personas and settings, the actor tree and the
+//! API description.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

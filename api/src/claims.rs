@@ -1,11 +1,11 @@
-//! Requests and responses for claiming a seat of a review and giving it back.
+//! Request and response types for claiming a seat of a review and giving it back.
 
 use crate::{
     diffs::{DiffState, Files},
-    excerpt::paged_excerpt,
     issues::Issue,
     messages::Message,
     reviews::{ReviewHead, ReviewStatusResponse, SeatState},
+    truncation::paged_excerpt,
 };
 use domain::{
     content::{Content, ContentHash},

@@ -1,6 +1,6 @@
-//! Reads a request from JSON.
+//! Decodes a request from JSON and corrects the harmless mistakes that models make.
 //!
-//! Models make harmless slips: a number or a boolean in quotes, an empty string for nothing, one string instead of a
+//! Such mistakes are: a number or a boolean in quotes, an empty string for nothing, one string instead of a
 //! list, JSON inside a string. One pass over the value corrects them against the request's schema before serde reads it.
 
 use crate::error::ErrorBody;

@@ -1,6 +1,6 @@
 //! Response types that describe a diff: whether it applies, the files it changes, and the commits it was read from.
 
-use crate::excerpt::{excerpt, fitting};
+use crate::truncation::{excerpt, fitting};
 use domain::{
     content::Content,
     diff::{AffectedFile, Flag},

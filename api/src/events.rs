@@ -1,4 +1,4 @@
-//! The event type that subscribers, webhooks, the activity feed and the audit log receive.
+//! The JSON type of an event, as event streams, webhooks, the activity feed and the audit log return it.
 
 use domain::{
     credential::Authority,

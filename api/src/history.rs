@@ -1,11 +1,11 @@
-//! Requests and responses for reading the past: the timeline of a review, the activity feed and the audit log.
+//! Request and response types for reading past events: the timeline of a review, the activity feed and the audit log.
 
 use domain::{
     credential::Authority,
     event_kind::EventKind,
     finding::{FindingStatus, RequestedStatus, Severity},
     ids::{ReviewId, ReviewNumber},
-    query::EventOrder,
+    query_types::EventOrder,
     review::{AnchoredText, ClaimEndReason, DiffSide, MessageAnchor, Recipient, Status},
     verdict::{ReviewMetrics, Verdict},
 };

@@ -1,9 +1,9 @@
-//! Requests and responses for the findings of reviews (issues and suggestions): listing and updating them.
+//! Request and response types for listing and updating the findings of reviews (issues and suggestions).
 
 use crate::{
     consensus::Consensus,
-    excerpt::{excerpt, fitting},
     next_step::next_step,
+    truncation::{excerpt, fitting},
 };
 use domain::{
     credential::Authority,

@@ -1,4 +1,5 @@
-//! JSON schemas in the form that MCP clients handle best: without references, `null` types and number formats.
+//! Generates JSON schemas in the form that MCP clients handle best: without references, `null` types and number
+//! formats.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! The broker's API: the table of operations, their requests and responses, and the error codes.
+//! The broker's API as types: the table of operations, their requests and responses, and the error codes.
 //!
 //! MCP, REST, OpenAPI and the command line's client all read this package, so an operation has one name, one request
 //! type and one response type everywhere.
@@ -11,13 +11,13 @@
 
 pub mod admin;
 pub mod claims;
-pub mod client_repo;
+pub mod client_repo_header;
 pub mod consensus;
 pub mod decode;
+pub mod description_placeholders;
 pub mod diffs;
 pub mod error;
 pub mod events;
-pub mod excerpt;
 pub mod history;
 pub mod issues;
 pub mod json_schema;
@@ -25,12 +25,12 @@ pub mod messages;
 pub mod next_step;
 pub mod openapi;
 pub mod operation;
-pub mod placeholders;
 pub mod proposals;
 pub mod reviewers;
 pub mod reviews;
 pub mod route;
 pub mod stats;
+pub mod truncation;
 pub mod verdicts;
 pub mod webhooks;
 

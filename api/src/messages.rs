@@ -1,6 +1,6 @@
-//! Requests and responses for the discussion between proposer and reviewers.
+//! Request and response types for reading and writing messages in the discussion between proposer and reviewers.
 
-pub use domain::query::Message;
+pub use domain::query_types::Message;
 
 use crate::reviews::ReviewHead;
 use domain::{

@@ -1,8 +1,8 @@
 //! Generates the OpenAPI 3.1 document from the table of operations and the schemas of its types.
 
 use crate::{
+    description_placeholders::Placeholders,
     operation::{OperationId, PREFIX, ROUTES},
-    placeholders::Placeholders,
     route::{Format, Route},
 };
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
-//! Requests and responses for reading a proposal, page by page.
+//! Request and response types for reading a proposal, page by page.
 
-pub use domain::query::{Iteration, ReviewerEffort};
+pub use domain::query_types::{Iteration, ReviewerEffort};
 
 use crate::{
     diffs::{DiffState, Files, Target},

@@ -1,5 +1,5 @@
-//! Requests and responses for the pool of reviewer processes: listing, starting and stopping them, and reading their
-//! logs.
+//! Request and response types for the pool of reviewer processes: listing, starting and stopping them, and reading
+//! their logs.
 
 use domain::reviewer_pool::PoolState;
 use schemars::JsonSchema;

@@ -1,13 +1,13 @@
-//! Requests and responses for creating, revising, listing, waiting for, closing and cancelling reviews.
+//! Request and response types for creating, revising, listing, waiting for, closing and cancelling reviews.
 
 pub use domain::content::{CreateReviewRequest, TargetRequest};
 
 use crate::{
     consensus::{Consensus, Policy, dollars},
     diffs::{DiffState, Files},
-    excerpt::{excerpt, paged_excerpt},
     issues::IssueTotals,
     next_step::next_step,
+    truncation::{excerpt, paged_excerpt},
 };
 use domain::{
     consensus::Escalation,

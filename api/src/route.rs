@@ -1,4 +1,5 @@
-//! REST routes: which arguments a route takes, and how a client sends them.
+//! The type of a REST route: which arguments it takes in path, query and body, and how a client encodes them as an HTTP
+//! request.
 
 use crate::operation::{Operation, OperationId};
 use http::Method;

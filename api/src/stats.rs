@@ -1,10 +1,10 @@
-//! Statistics of reviews. Times are milliseconds.
+//! Request and response types for statistics of reviews. Times are milliseconds.
 
 pub use domain::stats::{
     DurationStats, GroupStats, IssueStats, ProcessStats, ReviewStats, RoundStats, Stats, StatusTime, WorkStats,
 };
 
-use domain::query::GroupBy;
+use domain::query_types::GroupBy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

@@ -1,4 +1,4 @@
-//! Request and response for submitting a verdict with its issues and suggestions.
+//! Request and response types for submitting a verdict with its issues and suggestions.
 
 pub use domain::verdict::VerdictRequest;
 

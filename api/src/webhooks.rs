@@ -1,6 +1,6 @@
-//! Requests and responses for operators about webhooks and their failed deliveries.
+//! Request and response types of the operations for operators that list webhooks and handle their failed deliveries.
 
-pub use domain::query::DeadDelivery;
+pub use domain::query_types::DeadDelivery;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

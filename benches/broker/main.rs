@@ -11,14 +11,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed benchmark panics")]
 #![allow(clippy::print_stdout, reason = "the report goes to stdout")]
 
-mod floor;
-mod history;
-mod life;
-mod load;
-mod memory;
-mod noop;
-mod scale;
-mod server;
+mod database_size;
+mod history_queries;
+mod load_generator;
+mod memory_per_review;
+mod noop_mcp_server;
+mod review_lifecycle;
+mod server_process;
+mod store_and_disk_floor;
 #[path = "../../tests/it/support/database.rs"]
 mod stored;
 
@@ -44,8 +44,8 @@ const QUICK: Effort = Effort { time: Duration::from_millis(800), live_reviews: 2
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    if words.first().is_some_and(|word| word == noop::FLAG) {
-        return runtime.block_on(noop::serve());
+    if words.first().is_some_and(|word| word == noop_mcp_server::FLAG) {
+        return runtime.block_on(noop_mcp_server::serve());
     }
     let effort = if words.iter().any(|word| word == "--quick") { QUICK } else { FULL };
     let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
@@ -56,17 +56,17 @@ fn main() {
     let wanted = |name| named.is_empty() || named.contains(&name);
     runtime.block_on(async {
         if wanted("life") {
-            floor::report(effort).await;
-            life::report(effort).await;
+            store_and_disk_floor::report(effort).await;
+            review_lifecycle::report(effort).await;
         }
         if wanted("memory") {
-            memory::report(effort).await;
+            memory_per_review::report(effort).await;
         }
         if wanted("scale") {
-            scale::report(effort).await;
+            database_size::report(effort).await;
         }
         if wanted("history") {
-            history::report(effort).await;
+            history_queries::report(effort).await;
         }
     });
 }

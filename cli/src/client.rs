@@ -1,4 +1,5 @@
-//! The client of the running broker: finds it, calls operations over REST and follows its events.
+//! The command line's HTTP client of the broker: finds the running broker, calls operations over REST and follows its
+//! events.
 
 pub(crate) mod discovery;
 pub(crate) mod event_stream;
@@ -47,7 +48,8 @@ impl BrokerArgs {
         let http = discovery::client()?;
         let repo = self.dir().ok().and_then(|dir| ClientRepo::find(&dir));
         // A broker may serve many repositories, and the one it was started in need not be ours.
-        let headers = repo.and_then(|repo| api::client_repo::header(&repo.root, &repo.objects)).into_iter().collect();
+        let headers =
+            repo.and_then(|repo| api::client_repo_header::header(&repo.root, &repo.objects)).into_iter().collect();
         let (broker, data_dir) = match &self.url {
             Some(url) => {
                 let url = url.trim_end_matches('/').to_owned();

@@ -1,4 +1,4 @@
-//! One module per command.
+//! The commands of the command line, one module per command or group of short commands.
 
 pub(crate) mod actors;
 pub(crate) mod completions;
@@ -24,5 +24,5 @@ pub(crate) mod token;
 pub(crate) mod top;
 pub(crate) mod verify;
 pub(crate) mod wait;
-pub(crate) mod watch;
+pub(crate) mod watch_option;
 pub(crate) mod webhooks;

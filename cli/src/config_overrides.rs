@@ -1,4 +1,4 @@
-//! Options for the settings, shared by all commands.
+//! Command-line options that override settings (`--config`, `--data-dir`, `--repo`), shared by all commands.
 
 use crate::{CliError, USAGE};
 use anyhow::{Context as _, anyhow};

@@ -1,4 +1,4 @@
-//! The error type of commands: an exit code, a message for people, and a body for programs.
+//! The error type of the command line: an exit code, a message for people, and a JSON body for programs.
 
 use crate::{ADDRESS_IN_USE, NO_BROKER, TAKEN, USAGE, terminal};
 use api::ErrorBody;

@@ -1,19 +1,20 @@
-//! `countersign hook`: the commands that git and agent clients run automatically.
+//! `countersign hook`: the subcommands that git and agent clients run automatically at certain points, such as before a
+//! commit.
 //!
 //! An installed hook file holds one line that calls a command of this module, so an upgrade of the program upgrades
 //! every hook. A failure of Countersign itself must not stop the user's work, unless `gate.fail = "closed"` is set.
 
+mod agent_hook_protocol;
+mod agent_stop;
 mod git_command_detection;
 mod git_hooks;
 mod index_simulation;
 mod pre_tool_use;
-mod protocol;
 mod session_start;
-mod shell;
-mod stop;
+mod shell_parser;
 
 use crate::{CliError, commands::gate::FailModeArgs, config_overrides::ConfigArgs};
-use protocol::respond;
+use agent_hook_protocol::respond;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
@@ -92,7 +93,7 @@ pub(crate) async fn run(hook: Hook) -> Result<(), CliError> {
         }
         Hook::PostCommit(config) => git_hooks::write_receipt(&config, None).await,
         Hook::PreToolUse(args) => pre_tool_use::run(args).await,
-        Hook::Stop(args) => respond(stop::decide(&args)).await,
+        Hook::Stop(args) => respond(agent_stop::decide(&args)).await,
         Hook::SessionStart(args) => respond(session_start::session_context(&args)).await,
     }
     Ok(())

@@ -1,29 +1,29 @@
 //! `countersign init`: connects clients, git and agents with the broker, and removes exactly that again.
 //!
-//! The wanted state is a list of [`InitTarget`]s. [`edit`] computes the new text of a file, [`change`] plans the change of
+//! The wanted state is a list of [`InitTarget`]s. [`edit`] computes the new text of a file, [`file_change`] plans the change of
 //! a file, and [`Change::apply`] is the only place that writes.
 
-mod change;
+mod agent_instructions;
 mod clients;
 mod edit;
+mod file_change;
 mod git_hooks;
-mod instructions;
-mod manifest;
 mod report;
 mod self_command;
+mod undo_manifest;
 mod user_files;
 
 use crate::{CliError, client::discovery as locate, config_overrides::ConfigArgs};
 use anyhow::anyhow;
-use change::{Change, InitTarget, Kind};
 use clients::{Client, SettingsDirs};
 use domain::text::count;
 use edit::{Fragment, FragmentState};
+use file_change::{Change, InitTarget, Kind};
 use git::UserRepo;
-use manifest::{Manifest, ManifestEntry};
 use report::{Drift, FoundClient, LeftAlone, Report};
 use self_command::SelfCommand;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use undo_manifest::{Manifest, ManifestEntry};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -191,9 +191,9 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
     for client in clients(args, dirs, report)? {
         targets.push(client.server(dirs, &command, url.as_deref()));
         targets.extend(client.hooks(dirs, &command, args.start));
-        targets.extend(instructions::skills(client, dirs));
+        targets.extend(agent_instructions::skills(client, dirs));
         if client == Client::Claude {
-            targets.extend(instructions::gsd(dirs));
+            targets.extend(agent_instructions::gsd(dirs));
         }
         if !args.remove && !args.check {
             report.notes.extend(client.note(dirs).map(str::to_owned));

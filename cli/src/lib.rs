@@ -1,4 +1,5 @@
-//! The command line. Data goes to stdout, everything else to stderr.
+//! The command line of Countersign: defines its commands and options and runs them. Data goes to stdout, everything
+//! else to stderr.
 //!
 //! `EXIT_CODES` are the ones every command shares; `wait` and `gate` answer by theirs.
 
@@ -7,7 +8,7 @@ mod commands;
 mod config_overrides;
 mod error;
 mod hook;
-mod identity;
+mod identity_args;
 mod init;
 mod mcp_bridge;
 mod render;
@@ -23,7 +24,7 @@ pub use signals::Signals;
 use clap::{ArgMatches, Subcommand};
 use client::BrokerArgs;
 use commands::*;
-use identity::IdentityArgs;
+use identity_args::IdentityArgs;
 use mcp_bridge as mcp;
 use review_args::ReviewArgs;
 use std::process::ExitCode;
@@ -47,9 +48,9 @@ pub enum Command {
     /// List reviews
     List(list::Args),
     /// Show everything about one review
-    Show(watch::WatchArgs),
+    Show(watch_option::WatchArgs),
     /// Show the status of one review
-    Status(watch::WatchArgs),
+    Status(watch_option::WatchArgs),
     /// Wait until a review is decided; the exit code is the outcome
     #[command(after_help = wait::EXIT_CODES)]
     Wait(wait::Args),

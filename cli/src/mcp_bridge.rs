@@ -42,7 +42,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let dir = args.config.repo.clone().or_else(|| std::env::current_dir().ok());
     let client_headers = dir
         .and_then(|dir| ClientRepo::find(&dir))
-        .and_then(|repo| api::client_repo::header(&repo.root, &repo.objects))
+        .and_then(|repo| api::client_repo_header::header(&repo.root, &repo.objects))
         .into_iter()
         .collect();
     let target = match args.url {

@@ -1,4 +1,4 @@
-//! Renders answers of the broker as text: tables, styled words, short times. Untrusted text is escaped.
+//! Renders answers of the broker as text for people: tables, styled words, short times. Untrusted text is escaped.
 
 pub(crate) mod gate;
 pub(crate) mod issue;

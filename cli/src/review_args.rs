@@ -1,9 +1,9 @@
-//! The review argument of commands. Without one, the only review that fits is used.
+//! The command-line argument that names a review. Without it, the command takes the only review that fits.
 
 use crate::{
     CliError,
     client::pagination,
-    identity::{Caller, IdentityArgs},
+    identity_args::{Caller, IdentityArgs},
     render::clipped,
     terminal,
 };

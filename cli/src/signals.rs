@@ -1,4 +1,4 @@
-//! Waits for the signals that ask a process to stop.
+//! Waits for the operating system's signals that ask the process to stop (SIGINT, SIGTERM).
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};

@@ -1,4 +1,5 @@
-//! Writes to stdout and stderr: handles the terminal width, colours, closed pipes and a spinner for long calls.
+//! Writes text to stdout and stderr for all commands: handles the terminal width, colours, closed pipes and a spinner
+//! for long calls.
 
 use crate::{CliError, render::style};
 use anstream::AutoStream;

@@ -1,6 +1,6 @@
-//! Text input: from an argument, a file, stdin, or the user's editor.
+//! Reads a text that the user gives to a command: from an argument, a file, stdin, or the user's editor.
 
-use crate::{CliError, commands::request::source::read_file, terminal};
+use crate::{CliError, commands::request::change_source::read_file, terminal};
 use anyhow::{Context as _, anyhow};
 use std::{io::IsTerminal as _, path::PathBuf, process::Stdio};
 use tokio::process::Command;

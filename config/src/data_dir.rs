@@ -1,4 +1,5 @@
-//! The data folder: its files, the lock that allows one broker per folder, and the record of the running one.
+//! Paths of the files in the broker's data folder, the lock that allows one broker per folder, and the record of the
+//! running one.
 
 use serde::{Deserialize, Serialize};
 use std::{

@@ -1,4 +1,4 @@
-//! Checks the default panel in the settings: the personas that review proposals which name none.
+//! Validates the settings of the default panel: the personas that review proposals which name none.
 
 use domain::default_panel::MAX_SEATS;
 use domain::persona::is_persona_name;

@@ -1,4 +1,4 @@
-//! The error type of the configuration, and the origin (file, variable, flag) of each setting.
+//! The error type of the settings, and the type for the origin (file, variable, flag) of each setting.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Settings, personas and the data folder.
+//! Loads the settings and personas, and knows the files of the data folder.
 //!
 //! Settings come in layers: `default.toml` < the user's file < the project's file < `--config` < `COUNTERSIGN_*` < flags.
 //! The embedded `default.toml` defines all defaults, the table in `schema` all bounds.
@@ -20,7 +20,7 @@ mod default_panel;
 mod error;
 mod merge;
 mod personas;
-pub mod planning;
+pub mod planning_file;
 pub mod reviewer_log_files;
 mod reviewer_pool;
 mod schema;
@@ -47,7 +47,7 @@ pub struct Config {
     pub log: Log,
     pub claims: Claims,
     pub reviews: Reviews,
-    pub limits: domain::limits::Limits,
+    pub limits: domain::size_limits::Limits,
     pub wait: Wait,
     pub git: Git,
     pub store: Store,

@@ -1,5 +1,5 @@
-//! Personas, in layers: `persona.toml` < built in < the user's folder < the project's folder. A file contains only what
-//! it changes.
+//! Loads personas from TOML files, in layers: `persona.toml` < built in < the user's folder < the project's folder. A
+//! file contains only what it changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

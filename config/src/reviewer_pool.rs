@@ -1,4 +1,4 @@
-//! Settings of the reviewer pool, and checks between them.
+//! The settings of the reviewer pool as a type, and the checks that they do not contradict each other.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

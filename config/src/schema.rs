@@ -1,4 +1,4 @@
-//! The table of settings: type, bounds, and whether a project's file may set them.
+//! The table of all settings: type, bounds, and whether a project's file may set them.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Settings by name (`claims.lease`, `projects."my.app".path`) with the origin of each, and suggestions for unknown names.
+//! A map from the name of a setting (`claims.lease`, `projects."my.app".path`) to its value and origin, and suggestions
+//! for unknown names.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Validates values. Returns the value to use, or what was expected.
+//! Validates the value of a setting against its type and bounds. Returns the value to use, or what was expected.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,4 +1,5 @@
-//! Settings of webhooks: the receivers of events. Only the operator can configure them.
+//! The settings of webhooks (the receivers of events) as types, and their validation. Only the operator can configure
+//! them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Consensus: how the votes of the seats lead to one outcome.
+//! Rules that turn the votes of a review's seats into one outcome, and the policy that chooses the rule.
 
 use crate::verdict::Verdict;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! What a proposer submits: the request, the content of a round that follows from it, and the hash that an approval is
-//! bound to.
+//! Types for what a proposer submits: the request, the content of a round that follows from it, and the hash that an
+//! approval is bound to.
 
 use crate::{
     consensus::PolicyRequest,

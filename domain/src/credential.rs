@@ -1,4 +1,4 @@
-//! Credentials: the role of a token and the projects it is limited to.
+//! Types for what a token allows: the role of its holder and the projects it is limited to.
 
 use crate::{ids::ReviewNumber, text::hex};
 use sha2::{Digest as _, Sha256};

@@ -1,4 +1,5 @@
-//! The panel of a proposal that names no personas: the operator's defaults plus rules by category and path.
+//! Rules that choose the panel (the personas that review) of a proposal that names no personas: the operator's defaults
+//! plus rules by category and path.
 
 use crate::{diff::AffectedFile, glob::Globs, ids::DEFAULT_PERSONA, review::Category};
 use serde::{Deserialize, Serialize};

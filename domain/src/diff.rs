@@ -1,15 +1,15 @@
-//! Which files a diff changes, and what in it needs a reviewer's attention.
+//! Summarizes a diff: which files it changes, and what in it needs a reviewer's attention.
 //!
 //! The parser follows the rules of `git apply`. Git takes file names, creations and deletions from particular lines and
 //! skips the rest. A parser with other rules could show the reviewer one change while git applies another.
 
-mod flags;
 mod header;
 mod parser;
+mod risk_flags;
 
 use crate::string_enum;
-use flags::{excerpt, is_mail_start};
 use parser::Patch;
+use risk_flags::{excerpt, is_mail_start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::HashMap};
@@ -83,7 +83,7 @@ pub fn summarize(diff: &str) -> DiffSummary {
     let mut files = Files::default();
     for mail in mails(diff) {
         let parsed = parser::parse(mail.text, mail.first_line, header::strip_level(mail.text));
-        summary.flags.extend(parsed.patches.iter().flat_map(flags::for_patch));
+        summary.flags.extend(parsed.patches.iter().flat_map(risk_flags::for_patch));
         summary.flags.extend(files.add_commit(&parsed.patches));
         summary.flags.extend(parsed.skipped.into_flags());
         if let Some(error) = parsed.error {

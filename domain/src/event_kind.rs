@@ -1,4 +1,4 @@
-//! The kinds of events in the log, and the coarser topics that subscribers filter by.
+//! Enums for the kinds of events in the log, and for the coarser topics that subscribers filter by.
 
 use crate::{review::Event, reviewer_pool::PoolEvent};
 

@@ -1,13 +1,14 @@
-//! Findings: issues and suggestions that reviewers raise. Each is re-anchored in every round, answered and resolved.
+//! Types for findings: issues and suggestions that reviewers raise. Each finding is re-anchored in every round,
+//! answered and resolved.
 
 pub mod anchor;
 pub mod duplicate_detection;
 pub mod grounding;
+mod input_validation;
 mod location;
-mod raw;
 
+pub use input_validation::{BadFinding, RawFinding, validate_findings};
 pub use location::{Lines, LocatedText, Location};
-pub use raw::{BadFinding, RawFinding, validate_findings};
 
 use crate::{consensus::Policy, content::ContentHash, credential::Authority, time::Timestamp};
 use schemars::JsonSchema;

@@ -1,4 +1,5 @@
-//! Identifier types for reviews and findings. They are created elsewhere, because that needs randomness.
+//! Types for the id of a review (a UUID) and its short number. Other packages create the ids, because that needs
+//! randomness.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@
 //! - [`reviewer_pool`]: when reviewer processes are started and stopped, and their events
 //! - [`credential`]: what a token lets its holder do
 //! - [`event_kind`]: the kinds of events in the log, and the topics subscribers filter by
-//! - [`query`], [`stats`]: arguments of queries over the log and the statistics, and their figures
+//! - [`query_types`], [`stats`]: arguments of queries over the log and the statistics, and their figures
 //! - [`waiting_on`]: who must act next in a review, and why
 //! - [`text`]: escaping and shortening of text that others wrote
 //! - [`priority`], [`ids`], [`time`]: basic types
@@ -27,14 +27,14 @@ pub mod event_kind;
 pub mod finding;
 pub mod glob;
 pub mod ids;
-pub mod limits;
 pub mod persona;
 pub mod priority;
-pub mod query;
+pub mod query_types;
 pub mod review;
 pub mod reviewer_pool;
 pub mod reviewer_prompt;
 pub mod runtime;
+pub mod size_limits;
 pub mod stats;
 pub mod text;
 pub mod time;

@@ -1,4 +1,4 @@
-//! Personas: what a reviewer looks for, and with which client and limits it runs.
+//! The type for a persona: what a reviewer looks for, and with which client and limits it runs.
 
 use crate::{
     glob::Globs,

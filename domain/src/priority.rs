@@ -1,4 +1,4 @@
-//! The priority of a review, which decides what is claimed next, and its default.
+//! The priority of a review as a type, and its default. It decides which review is claimed next.
 
 use crate::review::Proposer;
 

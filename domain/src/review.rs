@@ -1,4 +1,5 @@
-//! A review: its state, commands, events, refusals and replies, and the function that decides commands.
+//! The state of one review as types, and the modules for its commands, events, refusals and replies and for the
+//! function that decides commands.
 
 mod command;
 mod event;

@@ -1,4 +1,5 @@
-//! Rules of the reviewer pool: when reviewers are started and stopped, and the events this writes to the log.
+//! Rules and event types of the reviewer pool, without IO: when reviewer processes are started and stopped, and the
+//! events about them in the log. The pool itself is an actor in the `actors` package.
 
 pub mod circuit_breaker;
 pub mod scaling;

@@ -1,4 +1,4 @@
-//! The prompt of a reviewer agent: a template with `{{variables}}`, each of which is checked.
+//! Fills the prompt template of a reviewer agent: replaces `{{variables}}`, and checks that each one is known.
 
 /// The built-in template.
 pub const DEFAULT_TEMPLATE: &str = include_str!("../../reviewer_prompt.md");

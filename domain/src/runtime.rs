@@ -1,5 +1,5 @@
-//! Reviewer runtimes: the programs that can review (Claude Code, Codex or a custom command), and how they are found in
-//! PATH.
+//! The agent programs that a reviewer process can run (Claude Code, Codex or a custom command): their settings, and how
+//! they are found in PATH.
 
 use crate::persona::Persona;
 use std::{

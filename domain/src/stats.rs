@@ -1,4 +1,5 @@
-//! Statistics of reviews. Times are milliseconds. The store counts, and the API returns these types as they are.
+//! Types for the statistics of reviews. Times are milliseconds. The store counts, and the API returns these types as
+//! they are.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

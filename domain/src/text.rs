@@ -1,4 +1,4 @@
-//! Escapes and truncates untrusted text, so that it is safe to print.
+//! Functions that escape and truncate untrusted text, so that it is safe to print.
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Wall-clock time for people, and ticks for deadlines. Both are arguments of the rules.
+//! Time types: wall-clock timestamps for people, and ticks for deadlines. The rules get both as arguments.
 
 use serde::{Deserialize, Serialize};
 

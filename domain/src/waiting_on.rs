@@ -1,5 +1,5 @@
-//! Whose turn it is: who must act next in a review, and why. Every surface that shows a review shows this list, and
-//! `next` is written from it.
+//! Decides whose turn it is: who must act next in a review, and why. Every interface that shows a review shows this
+//! list, and the `next` field of responses is written from it.
 
 use crate::{
     credential::Authority,

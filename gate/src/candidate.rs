@@ -1,4 +1,4 @@
-//! A candidate: a commit, or the staged changes, that the gate is asked about.
+//! The type for a candidate: a commit, or the staged changes, that the gate decides about.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Verifies the commits of a range against the database and against their receipts.
+//! Verifies the commits of a range: which are approved according to the database, and according to their receipts.
 
 use git::UserRepo;
 

@@ -9,7 +9,7 @@ use domain::diff::{self, AffectedFile, Operation};
 use domain::glob::Globs;
 use domain::ids::ReviewNumber;
 use git::{GitError, GitSettings, Repository, UserRepo};
-use store::read_only::{ReadOnlyStore, ReviewFiles, ReviewedContent};
+use store::read_only_database::{ReadOnlyStore, ReviewFiles, ReviewedContent};
 use tempfile::TempDir;
 
 use crate::{Candidate, GateError};

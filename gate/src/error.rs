@@ -22,7 +22,7 @@ pub enum GateError {
     BadPushLine(String),
     #[error("the range has more than {max} commits; name a shorter one", max = crate::MAX_COMMITS)]
     TooManyCommits,
-    #[error("{0} is not among the last {max} commits of HEAD", max = crate::landed::MAX_COMMITS)]
+    #[error("{0} is not among the last {max} commits of HEAD", max = crate::landed_commits::MAX_COMMITS)]
     NotRecent(String),
     #[error("{0} is already reverted")]
     AlreadyReverted(String),

@@ -9,17 +9,17 @@
 
 mod candidate;
 mod commit_approvals;
+mod commit_ranges;
 mod decision;
 mod error;
-mod landed;
-mod range;
+mod landed_commits;
 mod receipt;
 
 pub use candidate::Candidate;
 pub use commit_approvals::{Evidence, VerifiedCommit, default_range};
+pub use commit_ranges::{MAX_COMMITS, PushUpdate};
 pub use decision::{Approval, Decision, Difference, Exemption, Gate, NearMiss, Outcome, Policy, SkipReason};
 pub use error::GateError;
-pub use landed::RecentHistory;
-pub use range::{MAX_COMMITS, PushUpdate};
+pub use landed_commits::RecentHistory;
 pub use receipt::{Receipt, ReceiptReviewer};
-pub use store::read_only::ReviewedContent;
+pub use store::read_only_database::ReviewedContent;

@@ -1,4 +1,4 @@
-//! Receipts: which review approved a commit, written into the repository.
+//! Reads and writes receipts: records in the repository of which review approved a commit.
 //!
 //! A note (`refs/notes/countersign`, one line of JSON) leaves the commit unchanged. A trailer is part of the commit
 //! message and is pushed with it. Neither is a proof, because anyone can write one; only the database proves an

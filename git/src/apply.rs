@@ -1,4 +1,4 @@
-//! Applies a diff to a commit, and reports whether it applies and which tree results.
+//! Applies a diff to a commit in the scratch repository, and reports whether it applies and which tree results.
 
 use std::fs;
 use std::io::ErrorKind;

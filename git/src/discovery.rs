@@ -1,4 +1,4 @@
-//! Locates a repository by its files, without running git. Later git commands get the exact paths.
+//! Locates the git repository of a folder by its files, without running git. Later git commands get the exact paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};

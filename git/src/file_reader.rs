@@ -1,4 +1,4 @@
-//! Reads files of a proposal before and after its diff.
+//! Reads the content of files that a proposal changes, before and after its diff.
 //!
 //! Reads objects in the scratch repository only, so no filter or text conversion of the registered repository runs.
 

@@ -1,4 +1,4 @@
-//! The one place that starts git processes.
+//! Starts git processes. No other module does.
 //!
 //! A command states its environment: [`Env::Clean`] for the broker's own work, [`Env::Caller`] for work that the user
 //! could do in a shell.

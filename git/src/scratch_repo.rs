@@ -1,5 +1,5 @@
-//! The broker's own bare repository. It borrows the objects of a registered repository, and caches the index of each
-//! base commit.
+//! Manages the broker's own bare repository, in which diffs are checked. It borrows the objects of a registered
+//! repository, and caches the index of each base commit.
 
 use std::fs;
 use std::io::{self, ErrorKind};

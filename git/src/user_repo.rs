@@ -1,4 +1,4 @@
-//! The user's working tree, read and changed through the user's own git.
+//! Reads and changes the user's working tree through the user's own git.
 //!
 //! Unlike [`Repository`](crate::Repository), this sees what the user sees: configuration, refs, and the index that git
 //! passes to its hooks through variables.

@@ -1,6 +1,6 @@
-//! `/debug/actors`: the tree of live actors, as JSON or as text.
+//! Serves `/debug/actors`: the tree of live actors, as JSON or as text.
 
-use super::problem::{problem, unavailable};
+use super::problem_details::{problem, unavailable};
 use actors::{
     Broker,
     actor_tree::{CallStats, MAX_LISTED_REVIEWS, Node, Tree, WriterStats},

@@ -1,8 +1,8 @@
-//! `/metrics`: metrics in the OpenMetrics text format. Counters live where they are incremented; gauges are read when
-//! the page is requested. A label value is either a constant or the name of a registered project.
+//! Serves `/metrics`: metrics in the OpenMetrics text format. Counters live where they are incremented; gauges are read
+//! when the page is requested. A label value is either a constant or the name of a registered project.
 
-use super::problem::{problem, unavailable, with_text};
-use crate::{events::Events, webhooks::Webhooks};
+use super::problem_details::{problem, unavailable, with_text};
+use crate::{live_events::Events, webhooks::Webhooks};
 use actors::{
     Broker, BrokerError,
     actor_tree::{Node, Tree},

@@ -1,8 +1,8 @@
-//! `GET /api/v1/events`: server-sent events.
+//! Serves `GET /api/v1/events`: live events as server-sent events.
 
 use super::server::Connection;
 use crate::{
-    events::{EventStream, Events, EventsQuery, HEARTBEAT_INTERVAL, StreamItem, encode_frame},
+    live_events::{EventStream, Events, EventsQuery, HEARTBEAT_INTERVAL, StreamItem, encode_frame},
     service::CallError,
 };
 use actors::{Caller, credentials::SecretHash};

@@ -1,12 +1,12 @@
-//! `GET /ws`: live events over WebSocket. Events flow one way; the subscriber states its filter in the query.
+//! Serves `GET /ws`: live events over WebSocket. Events flow one way; the subscriber states its filter in the query.
 
 use super::{
-    problem::with_json,
+    problem_details::with_json,
     server::Connection,
     sse::{END_TIMEOUT, STALL_TIMEOUT},
 };
 use crate::{
-    events::{EndReason, EventStream, Events, EventsQuery, StreamItem, TICKET_LIFETIME, TicketHolder},
+    live_events::{EndReason, EventStream, Events, EventsQuery, StreamItem, TICKET_LIFETIME, TicketHolder},
     service::CallError,
 };
 use actors::{Caller, credentials::SecretHash};

@@ -1,8 +1,8 @@
-//! The texts that tell an agent what to do: the instructions that it gets when it connects, and the prompts `propose` and
-//! `review`, which clients show as slash commands.
+//! MCP texts that tell an agent what to do: the instructions that it gets when it connects, and the prompts `propose`
+//! and `review`, which clients show as slash commands.
 
 use super::Endpoint;
-use api::placeholders::Placeholders;
+use api::description_placeholders::Placeholders;
 use domain::review::Role;
 use rmcp::{
     ErrorData,

@@ -1,4 +1,4 @@
-//! Reviews as resources: `review://queue` and `review://{id}`.
+//! Serves reviews as MCP resources: `review://queue` and `review://{id}`.
 
 use super::invalid_params;
 use crate::service::{CallError, Service};

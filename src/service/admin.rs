@@ -1,4 +1,4 @@
-//! Operations for operators: personas, settings and the actor tree.
+//! Operations for operators that read personas, settings and the actor tree.
 
 use super::{Call, error::CallError};
 use actors::actor_tree::MAX_LISTED_REVIEWS;

@@ -1,4 +1,4 @@
-//! Authorization: which operations a caller may use, under which identity, and which reviews it may see.
+//! Authorization: decides which operations a caller may use, under which identity, and which reviews it may see.
 //!
 //! Without a token the caller names itself, except as a pool reviewer: only a pool reviewer's own credential may act
 //! under its name.

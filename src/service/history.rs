@@ -1,22 +1,23 @@
-//! Operations that read the past: the timeline of a review, the activity feed and the audit log.
+//! Operations that read past events: the timeline of a review, the activity feed and the audit log.
 
 use super::{
     Call,
     error::{CallError, error_body},
     pagination::{json_chars, rows_that_fit},
 };
-use crate::events::to_event;
+use crate::live_events::to_event;
 use actors::BrokerError;
 use api::{
-    ErrorBody, excerpt,
+    ErrorBody,
     history::{
         ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, RaisedIssue,
         ResolvedIssue, TimelineEvent, TimelineRequest, TimelineResponse, TimelineRound,
     },
+    truncation,
 };
 use domain::{
     finding::{FindingNumber, FindingStatus, Location},
-    query::EventOrder,
+    query_types::EventOrder,
     review::{Event, FindingRaised, FindingResolved, FindingUpdated, Review, Round},
     text::{ellipsize, escape, short_commit},
     time::Timestamp,
@@ -289,7 +290,7 @@ fn requested(updated: &FindingUpdated) -> ResolvedIssue {
 }
 
 fn shorten(text: &str) -> String {
-    excerpt::shorten(text, TEXT_CHARS, "")
+    truncation::shorten(text, TEXT_CHARS, "")
 }
 
 fn between(from: i64, to: i64) -> u64 {

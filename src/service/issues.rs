@@ -1,4 +1,4 @@
-//! Lists findings (issues and suggestions) and updates their status.
+//! Operations that list findings (issues and suggestions) and update their status.
 
 use super::{Call, error::CallError, pagination::rows_that_fit};
 use actors::credentials::Scope;

@@ -1,9 +1,9 @@
 //! The operation that reads a proposal, page by page.
 
-mod content;
+mod content_selection;
 
-pub(crate) use content::FullDiff;
-pub(super) use content::full_diff;
+pub(crate) use content_selection::FullDiff;
+pub(super) use content_selection::full_diff;
 
 use super::{
     Authorization, Call, JsonText, Service, Settings, check_round,
@@ -16,7 +16,7 @@ use api::{
     ErrorBody, ErrorCode,
     proposals::{Effort, Iteration, ProposalDetails, ProposalRequest, ProposalResponse},
 };
-use content::ChosenContent;
+use content_selection::ChosenContent;
 use domain::{
     content::{Content, ContentHash},
     diff::file_section,

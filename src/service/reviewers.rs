@@ -1,4 +1,4 @@
-//! Operations on the pool of reviewer processes, and reading their logs.
+//! Operations that list, start and stop the reviewer processes of the pool, and read their logs.
 
 use super::{Call, error::CallError, require_text};
 use actors::{

@@ -1,9 +1,10 @@
-//! Creating, revising, listing, waiting for, closing and cancelling reviews, and answering their counter-patches.
+//! Operations that create, revise, list, wait for, close and cancel reviews, and accept or reject their
+//! counter-patches.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
 use actors::{CommandOutcome, ListQuery, Listing};
 use api::{
-    ErrorBody, ErrorCode, client_repo,
+    ErrorBody, ErrorCode, client_repo_header,
     decode::Malformed,
     reviews::{
         CancelReviewRequest, CloseReviewRequest, CounterPatchRequest, CreateReviewRequest, CreateReviewResponse,
@@ -85,8 +86,8 @@ fn required(field: &'static str, given: Option<&String>) -> Result<String, CallE
 fn client_repo(call: &Call<'_>) -> Result<Option<ClientRepo>, ErrorBody> {
     let Some(value) = call.context.client_repo else { return Ok(None) };
     let malformed =
-        || ErrorBody::invalid(client_repo::HEADER.as_str(), "expected two paths in base64, joined by a dot");
-    let (root, objects) = client_repo::decode(value).ok_or_else(malformed)?;
+        || ErrorBody::invalid(client_repo_header::HEADER.as_str(), "expected two paths in base64, joined by a dot");
+    let (root, objects) = client_repo_header::decode(value).ok_or_else(malformed)?;
     Ok(Some(ClientRepo { root, objects }))
 }
 

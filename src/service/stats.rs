@@ -7,7 +7,7 @@ use super::{
     pagination::json_chars,
 };
 use api::stats::{StatsRequest, StatsResponse};
-use domain::query::GroupBy;
+use domain::query_types::GroupBy;
 use store::StatsPeriod;
 
 pub(super) async fn get(call: &Call<'_>, request: StatsRequest) -> Result<StatsResponse, CallError> {

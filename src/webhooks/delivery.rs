@@ -1,8 +1,8 @@
-//! One delivery: the signed request of [Standard Webhooks](https://www.standardwebhooks.com), the HTTP client that sends it,
-//! and when it is retried.
+//! Sends one event to a webhook: builds and signs the request of [Standard Webhooks](https://www.standardwebhooks.com),
+//! sends it over HTTP, and decides when it is retried.
 
-use super::secret::Secret;
-use crate::events::EncodedEvent;
+use super::signing_secret::Secret;
+use crate::live_events::EncodedEvent;
 use axum::http::{HeaderValue, Request, StatusCode, Uri, header};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;

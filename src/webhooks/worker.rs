@@ -1,10 +1,11 @@
-//! The worker of one webhook: follows the log, delivers matching events in order, and saves its cursor.
+//! The task of one webhook: follows the event log, delivers matching events in order, and saves its position in the
+//! log.
 
 use super::{
     Deliveries,
     delivery::{Endpoint, RetryPolicy},
 };
-use crate::events::{EncodedEvent, EventFilter};
+use crate::live_events::{EncodedEvent, EventFilter};
 use actors::Broker;
 use api::webhooks::{FailingDelivery, Webhook};
 use config::Receiver;

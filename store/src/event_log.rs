@@ -1,4 +1,5 @@
-//! The log of events: its records, the signal that something was committed, and a follower that reads it in order.
+//! Types for the event log: its records, the signal that something was committed, and a follower that reads the records
+//! in order.
 
 use crate::{Reader, sqlite::Counters};
 use domain::{

@@ -1,23 +1,23 @@
 //! The database. [`open`] gives a [`Writer`], which commits everything that is queued in one transaction, and a
 //! [`Reader`], which cannot write.
 //!
-//! - [`Change`] and the other types of `change`: what is written
+//! - [`Change`] and the other types of `database_change`: what is written
 //! - [`EventRecord`], [`Feed`], [`LogFollower`]: the log of events and how to follow it
-//! - the types of `rows`: what queries take and return
-//! - [`read_only`]: the file without a broker, for the gate
+//! - the types of `query_types`: what queries take and return
+//! - [`read_only_database`]: the file without a broker, for the gate
 //! - [`Tokens`]: access tokens, also written by the command line
 //!
 //! The SQL is in `sqlite/`; the other modules do not name a database, so that a second one can stand beside it.
 
-mod change;
+mod database_change;
 mod error;
 mod event_log;
 mod query_types;
-pub mod read_only;
+pub mod read_only_database;
 mod sqlite;
 mod tokens;
 
-pub use change::{Change, CommitReply, DeliverySelector, PoolChange, WebhookChange, WebhookStep};
+pub use database_change::{Change, CommitReply, DeliverySelector, PoolChange, WebhookChange, WebhookStep};
 pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use query_types::{

@@ -1,4 +1,4 @@
-//! Filters that queries take, and row types that they return.
+//! Types for database queries: the filters they take, and the rows they return.
 
 use domain::{
     event_kind::EventKind,

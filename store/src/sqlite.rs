@@ -7,9 +7,9 @@ mod reader;
 mod review_list;
 mod reviewers;
 mod reviews;
-mod statements;
 mod stats;
 mod webhooks;
+mod write_statements;
 mod writer;
 
 pub use reader::Reader;

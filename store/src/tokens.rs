@@ -1,5 +1,5 @@
-//! Creates, lists, revokes and looks up bearer tokens. The command line uses its own connection, with or without a
-//! running broker.
+//! Creates, lists, revokes and looks up bearer tokens in the database. The command line uses its own connection, with
+//! or without a running broker.
 
 use crate::{
     Reader, StoreError,

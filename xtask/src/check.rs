@@ -1,4 +1,4 @@
-//! `cargo xtask check`: everything that CI runs.
+//! `cargo xtask check`: runs everything that CI runs.
 //!
 //! Every step builds the whole workspace with its dev-dependencies. With one selection of packages there is one set of
 //! features, so no step compiles again what another has built.
@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::run::{built, cargo, program, run};
-use crate::{prepare, prose, test};
+use crate::subprocess::{built, cargo, program, run};
+use crate::{prepare, prose, run_tests};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
@@ -23,7 +23,7 @@ const STEPS: &[Step] = &[
         tool("cargo-deny", "0.20.2", "cargo-deny", &["--locked", "check", "bans", "licenses", "sources"])
     }),
     ("lints", lints),
-    ("tests", || test::test(&[])),
+    ("tests", || run_tests::test(&[])),
     ("docs", docs),
     ("query data", || prepare::prepare(&["--check".into()])),
 ];

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 mod check;
 mod prepare;
 mod prose;
-mod run;
+mod run_tests;
 mod scaffold;
-mod test;
+mod subprocess;
 
-use run::{Exit, cargo};
+use subprocess::{Exit, cargo};
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -55,16 +55,16 @@ fn main() -> ExitCode {
 fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     match command {
         "check" => check::check(),
-        "test" => test::test(arguments),
-        "bench" => run::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
-        "crash" => test::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
+        "test" => run_tests::test(arguments),
+        "bench" => subprocess::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
+        "crash" => run_tests::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
         "events" => {
-            test::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
+            run_tests::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
         }
-        "anchors" => test::anchors(arguments),
-        "openapi" => test::openapi(),
-        "schemathesis" => test::schemathesis(arguments),
-        "soak" => test::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),
+        "anchors" => run_tests::anchors(arguments),
+        "openapi" => run_tests::openapi(),
+        "schemathesis" => run_tests::schemathesis(arguments),
+        "soak" => run_tests::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),
         "prose" => prose::prose(arguments),
         "prepare" => prepare::prepare(arguments),
         "migration" => scaffold::migration(arguments),

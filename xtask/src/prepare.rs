@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 
-use crate::run::{built, cargo, program, root, run};
+use crate::subprocess::{built, cargo, program, root, run};
 
 type Files = BTreeMap<OsString, Vec<u8>>;
 

@@ -1,11 +1,11 @@
-//! Counts words that the house style avoids, in comments, string literals and documents.
+//! `cargo xtask prose`: lists words that the house style avoids, in comments, string literals and documents.
 
 use std::ffi::OsString;
 use std::fs;
 
 use anyhow::Context as _;
 
-use crate::run::{program, root};
+use crate::subprocess::{program, root};
 
 /// Whole words, or phrases with their spaces.
 const AVOIDED: &[&str] = &["nobody", "whoever", "somebody", "told", "mend", "mended", "is no "];

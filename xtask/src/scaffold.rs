@@ -1,4 +1,4 @@
-//! Creates new migrations and decision records from templates.
+//! `cargo xtask migration` and `cargo xtask adr`: create a new migration or decision record from a template.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 
-use crate::run::root;
+use crate::subprocess::root;
 
 const MIGRATION: &str = "\
 -- Why the schema changes, and what happens to existing rows. Tables are STRICT and repeat the rules as named CHECKs.

@@ -1,4 +1,5 @@
-//! One-shot reviewers: the broker claims a seat, runs a client once, and gives the verdict in its name.
+//! Runs one-shot reviewers: the broker claims a seat, runs a client once, and submits the verdict in the reviewer's
+//! name.
 //!
 //! ```text
 //! shim started and recorded ─► claim ─► copy ─► prompt ─► run ─► response ─► verdict

@@ -6,7 +6,7 @@ use crate::{error::BrokerError, submission::Submissions};
 use domain::{
     content::ContentHash,
     finding::{Finding, FindingStatus},
-    query::Message,
+    query_types::Message,
     review::Review,
     verdict::Verdict,
 };

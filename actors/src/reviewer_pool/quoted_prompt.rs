@@ -3,7 +3,7 @@
 //! The proposal and the discussion were written by the people and agents whose work is judged. They are quoted between
 //! random marks that their authors cannot know, and are never instructions.
 
-use domain::query::Message;
+use domain::query_types::Message;
 use std::fmt::Write as _;
 
 /// How much of a diff is quoted. The rest can be read in the files.

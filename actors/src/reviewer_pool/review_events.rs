@@ -1,5 +1,5 @@
-//! Updates the pool from the log: which reviewers hold claims, who gave a verdict, and which claims went to reviewers
-//! that have exited.
+//! Reads new events of reviews from the event log and updates the state of the pool: which reviewers hold claims, who
+//! gave a verdict, and which claims went to reviewers that have exited.
 
 use super::{
     ReviewerPool, State, dedicated, exited_reviewers,

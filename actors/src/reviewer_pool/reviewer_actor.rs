@@ -1,5 +1,5 @@
-//! The actor of one reviewer. It holds the life line of the reviewer's process: a task beside the mailbox does the work
-//! with pipes and signals, and when the actor or the task ends, the process and everything it started ends too.
+//! The actor of one reviewer process. It holds the life line, a pipe to the process: a task beside the mailbox does the
+//! work with pipes and signals, and when the actor or the task ends, the process and everything it started ends too.
 //!
 //! [`Runner`] is that task. An agent has one process; a one-shot reviewer may need a second.
 

@@ -1,5 +1,5 @@
-//! The list of the pool's reviewers, each from the start of its process until its exit is recorded, and its form for
-//! operators.
+//! The pool's list of its reviewers, each from the start of its process until its exit is recorded, and the status
+//! report about them for operators.
 
 use super::{
     reviewer_actor::{Exit, ReviewerMessage},

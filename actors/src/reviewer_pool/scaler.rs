@@ -1,4 +1,5 @@
-//! Starts and stops reviewers as [`domain::reviewer_pool::scaling`] decides, or as an operator asks.
+//! Part of the pool's actor that starts and stops reviewers, as [`domain::reviewer_pool::scaling`] decides or as an
+//! operator asks.
 
 use super::{
     LiveReviewer, PoolMessage, ReviewerPool, State, exited_reviewers,

@@ -1,4 +1,4 @@
-//! Decides when reviewers may be started after failures.
+//! Decides whether the pool may start another reviewer after earlier ones have failed, and how long it waits.
 //!
 //! Failures are counted per project, so that one project whose folder is missing does not stop the others. One-shot
 //! reviewers are also counted per persona, because each persona may use a different client.

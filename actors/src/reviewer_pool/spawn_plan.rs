@@ -1,4 +1,4 @@
-//! Plans a new reviewer: its name, credential, prompt, command line and folder.
+//! Prepares the start of one new reviewer process: its name, credential, prompt, command line and folder.
 
 use super::{
     PoolSettings,

@@ -1,4 +1,4 @@
-//! Kills what is left of reviewers whose shim can no longer do it.
+//! Finds and kills leftover processes of reviewers whose shim has died.
 //!
 //! A process is killed only if it certainly belongs to such a reviewer. A shim is recognised by its
 //! [`ProcessIdentity`], other processes by the variable that every reviewer has in its environment, or because they

@@ -1,4 +1,4 @@
-//! Drains the output of a reviewer and keeps a bounded part of it.
+//! Reads the stdout and stderr of a reviewer process until they end, and keeps a bounded part.
 //!
 //! Output is read in chunks, so that a line of any length is drained. It goes to three places, each with its own limit:
 //! a log file for people, the last lines for error messages, and complete lines of stdout for the callers that parse

@@ -1,4 +1,4 @@
-//! Processes as the kernel reports them in `/proc`. On systems other than Linux no process is found.
+//! Reads the list of running processes from `/proc`. On systems other than Linux no process is found.
 
 use nix::unistd::Pid;
 use std::collections::HashMap;

@@ -1,4 +1,5 @@
-//! The process between the broker and one reviewer: this program again, under a hidden subcommand.
+//! The shim: the process between the broker and one reviewer process. It is this program again, under a hidden
+//! subcommand.
 //!
 //! The broker can be killed at any moment, and a reviewer may start any number of processes. The shim outlives the
 //! broker and, as subreaper, adopts every orphan of the reviewer, so it can always kill the whole tree.

@@ -1,4 +1,4 @@
-//! Token usage, cost and errors of a client, parsed from its stdout.
+//! Parses token usage, cost and errors from the stdout of a client (Codex, Claude Code).
 //!
 //! Codex reports each turn, Claude Code the whole run; a custom command may print either form. In a session that is
 //! continued, Codex reports the tokens and Claude Code the cost of the whole session, so only the difference is added. All

@@ -1,8 +1,8 @@
-//! Computes the difference between two rounds of a review.
+//! Computes what changed between two rounds of a review, as a diff.
 
 use super::{
     Submissions,
-    drafts::{parse_diff, too_large},
+    content_preparation::{parse_diff, too_large},
 };
 use crate::error::BrokerError;
 use domain::{content::Content, diff::DiffSummary, review::Review};

@@ -1,4 +1,4 @@
-//! `countersign completions` and `countersign man`: shell completions and manual pages.
+//! `countersign completions` and `countersign man`: print shell completions and write manual pages.
 
 use crate::{CliError, EXIT_CODES, terminal};
 use anyhow::Context as _;

@@ -1,5 +1,5 @@
-//! `countersign demo`: a complete review in a few seconds. Broker, repository and git are real; proposer and reviewer
-//! are scripted. It needs no API key and no network, does not touch the user's files, and removes its own.
+//! `countersign demo`: plays a complete review in a few seconds. Broker, repository and git are real; proposer and
+//! reviewer are scripted. It needs no API key and no network, does not touch the user's files, and removes its own.
 
 mod sandbox;
 mod scenario;

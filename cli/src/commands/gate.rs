@@ -1,4 +1,4 @@
-//! `countersign gate`: is this change approved?
+//! `countersign gate`: tells whether the staged changes or some commits are an approved change.
 //!
 //! Reads the database file and the user's repository, so it works without a broker.
 
@@ -14,7 +14,7 @@ use domain::text::escape;
 use gate::{Candidate, Decision, Gate, Policy, PushUpdate};
 use git::{GitError, GitSettings, UserRepo};
 use std::io::{self, Read as _};
-use store::read_only::ReadOnlyStore;
+use store::read_only_database::ReadOnlyStore;
 
 const NO: u8 = 1;
 const CANNOT_TELL: u8 = 2;

@@ -1,4 +1,5 @@
-//! The commands about events: `timeline` of one review, `audit` log, recent `activity`, and `events` as they happen.
+//! The commands that print events: `timeline` of one review, `audit` log, recent `activity`, and `events` as they
+//! happen.
 
 use crate::{
     CliError,
@@ -20,7 +21,7 @@ use api::{
     operation::{GetActivityFeed, GetAuditLog},
 };
 use domain::{
-    query::EventOrder,
+    query_types::EventOrder,
     text::{escape, truncate},
 };
 use std::fmt::Write as _;

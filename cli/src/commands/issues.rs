@@ -4,7 +4,7 @@ use crate::{
     CliError,
     client::pagination,
     error::{parse_optional, possible_values},
-    identity::IdentityArgs,
+    identity_args::IdentityArgs,
     render::{execute_and_print, issue, print, style},
     review_args,
 };

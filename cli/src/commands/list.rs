@@ -3,9 +3,9 @@
 use crate::{
     CliError,
     client::pagination::{PageArgs, collect},
-    commands::watch::print_or_watch,
+    commands::watch_option::print_or_watch,
     error::{parse_optional, parse_variant, possible_values},
-    identity::{Caller, IdentityArgs},
+    identity_args::{Caller, IdentityArgs},
     render::{Cell, format_age, next_page, one_line, review, style, table},
 };
 use api::{

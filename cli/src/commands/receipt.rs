@@ -1,4 +1,4 @@
-//! `countersign receipt`: writes which review approved a commit into the repository.
+//! `countersign receipt`: writes into the repository which review approved a commit.
 //!
 //! Receipts are written only for commits that the gate approves.
 

@@ -1,13 +1,13 @@
 //! `countersign request` and `countersign resubmit`: propose the current branch or another change for review, or the next
 //! round of a review.
 
-pub(crate) mod source;
+pub(crate) mod change_source;
 
 use crate::{
     CliError,
     commands::wait::{self, WaitArgs},
     error::{parse_optional, parse_variant, possible_values},
-    identity::{Caller, IdentityArgs},
+    identity_args::{Caller, IdentityArgs},
     render::{
         indented, one_line, print, review,
         style::{self, BOLD, paint},
@@ -21,6 +21,7 @@ use api::{
     proposals::ProposalRequest,
     reviews::{CreateReviewRequest, CreateReviewResponse, ReviewRow, ReviewStatusResponse},
 };
+use change_source::{Source, read_file};
 use domain::{
     consensus::{PolicyRequest, RuleName},
     content::RemovablePart,
@@ -29,7 +30,6 @@ use domain::{
     text::escape,
 };
 use git::UserRepo;
-use source::{Source, read_file};
 use std::{fmt::Write as _, path::PathBuf};
 
 const MAX_FILES: usize = 20;

@@ -4,8 +4,8 @@ mod verdict_file;
 
 use crate::{
     CliError,
-    commands::request::source::read_file,
-    identity::Caller,
+    commands::request::change_source::read_file,
+    identity_args::Caller,
     render::{issue, print, review, style},
     review_args::ReviewArgs,
     terminal, text_input,

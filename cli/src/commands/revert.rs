@@ -19,7 +19,7 @@ use gate::{Candidate, Gate, RecentHistory, ReviewedContent};
 use git::UserRepo;
 use serde::Serialize;
 use serde_json::json;
-use store::read_only::ReadOnlyStore;
+use store::read_only_database::ReadOnlyStore;
 
 const SUBJECT_CHARS: usize = 60;
 

@@ -1,10 +1,11 @@
-//! The short commands about one review: `status`, `claim`, `add-seat`, `release`, `comment`, `cancel` and `close`.
+//! The short commands that read or change one review: `status`, `claim`, `add-seat`, `release`, `comment`, `cancel` and
+//! `close`.
 
 use crate::{
     CliError,
-    commands::watch::{WatchArgs, print_or_watch},
+    commands::watch_option::{WatchArgs, print_or_watch},
     error::possible_values,
-    identity::{Caller, IdentityArgs},
+    identity_args::{Caller, IdentityArgs},
     render::{execute_and_print, indented, one_line, review, style},
     review_args::{self, ReviewArgs},
     text_input::TextArgs,

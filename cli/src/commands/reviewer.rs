@@ -3,7 +3,7 @@
 use crate::{
     CliError,
     client::BrokerArgs,
-    commands::watch::print_or_watch,
+    commands::watch_option::print_or_watch,
     config_overrides::ConfigArgs,
     render::{clipped, duration, execute_and_print, table},
     terminal,

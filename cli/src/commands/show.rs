@@ -3,8 +3,8 @@
 use crate::{
     CliError,
     client::pagination,
-    commands::watch::{WatchArgs, print_or_watch},
-    identity::Caller,
+    commands::watch_option::{WatchArgs, print_or_watch},
+    identity_args::Caller,
     render::{
         format_age, indented, issue, one_line, review,
         style::{self, DIM, paint},

@@ -1,4 +1,5 @@
-//! `countersign top`: a live view of the queue, the reviewers, the events and the actors, with keys to act on them.
+//! `countersign top`: shows a live view of the queue, the reviewers, the events and the actors in the terminal, with
+//! keys to act on them.
 //!
 //! [`app`] holds the state and handles keys, [`view`] draws it, and this module talks to the broker.
 
@@ -11,7 +12,7 @@ use crate::{
     CliError,
     client::{Client, event_stream::EventQuery},
     commands::{respond, review_actions, show},
-    identity::{Caller, IdentityArgs},
+    identity_args::{Caller, IdentityArgs},
     review_args::OPEN,
     terminal,
 };

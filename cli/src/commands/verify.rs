@@ -15,7 +15,7 @@ use anyhow::anyhow;
 use gate::{Candidate, Evidence, Outcome, Receipt, VerifiedCommit, default_range};
 use serde::Serialize;
 use serde_json::json;
-use store::read_only::ReadOnlyStore;
+use store::read_only_database::ReadOnlyStore;
 
 const SUBJECT_CHARS: usize = 50;
 const REASON_CHARS: usize = 100;

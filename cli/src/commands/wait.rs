@@ -1,5 +1,5 @@
-//! `countersign wait`: blocks until a review is decided or waits for its proposer. The exit code is the result. It uses long polls and survives
-//! restarts of the broker.
+//! `countersign wait`: blocks until a review is decided or waits for its proposer. The exit code is the result. It uses
+//! long polls and survives restarts of the broker.
 
 use crate::{
     CliError, NO_BROKER,

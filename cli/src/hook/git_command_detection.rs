@@ -1,8 +1,8 @@
-//! Finds the git commands in a command line that stage, commit or push, and the folder each of them works in.
+//! Finds the git commands that stage, commit or push in a shell command line, and the folder each of them works in.
 
 mod command_tables;
 
-use super::shell::{Connector, Item, SimpleCommand, Word, parse};
+use super::shell_parser::{Connector, Item, SimpleCommand, Word, parse};
 use command_tables::{
     ProgramKind, UnwrappedCommand, assignment, git_effect, join, program_kind, redirects_git, resolve_path,
 };

@@ -11,7 +11,7 @@ use crate::{
 };
 use config::{
     FailMode, ReceiptKind,
-    planning::{GitPoint, PLANNING_FILE, PlanningConfig},
+    planning_file::{GitPoint, PLANNING_FILE, PlanningConfig},
 };
 use domain::text::escape;
 use gate::{Candidate, Decision, PushUpdate, Receipt};

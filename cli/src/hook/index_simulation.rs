@@ -1,6 +1,6 @@
-//! Computes what a `git commit` would contain, in a copy of the index.
+//! Computes which tree a `git commit` would create, by repeating it in a copy of the index.
 
-use super::shell::Word;
+use super::shell_parser::Word;
 use gate::Candidate;
 use git::UserRepo;
 use std::path::Path;
@@ -192,7 +192,7 @@ fn is_predictable(how: &str, word: &Word) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{CommitOptions, is_predictable};
-    use crate::hook::shell::Word;
+    use crate::hook::shell_parser::Word;
 
     fn parse(line: &str) -> CommitOptions {
         let word = |text: &str| Word { text: text.into(), ..Word::default() };

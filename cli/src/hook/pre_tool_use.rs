@@ -2,18 +2,18 @@
 
 use super::{
     Gated,
+    agent_hook_protocol::{HookInput, HookOutput, is_reviewer, print, quote, with_timeout},
     git_command_detection::{ActionKind, GitAction, PriorEffect, git_actions},
     git_hooks::{fail_mode, is_required},
     index_simulation::{CommitOptions, IndexSimulation},
-    protocol::{HookInput, HookOutput, is_reviewer, print, quote, with_timeout},
-    shell::Word,
+    shell_parser::Word,
 };
 use crate::{
     commands::gate::{load_config, open_gate},
     config_overrides::ConfigArgs,
     render::gate::report,
 };
-use config::{FailMode, planning::GitPoint};
+use config::{FailMode, planning_file::GitPoint};
 use gate::{Decision, Exemption, Gate, Outcome, PushUpdate};
 use git::UserRepo;
 use std::{
@@ -238,7 +238,7 @@ async fn expand_alias(repo: &UserRepo, name: &str, action: &GitAction) -> anyhow
 #[cfg(test)]
 mod tests {
     use super::parse_push;
-    use crate::hook::shell::Word;
+    use crate::hook::shell_parser::Word;
 
     #[test]
     fn a_push_without_refspecs_pushes_head() {

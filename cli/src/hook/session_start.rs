@@ -2,8 +2,8 @@
 
 use super::{
     SessionStart,
-    protocol::{HookInput, HookOutput},
-    stop::{has_unread_feedback, open_reviews, summary},
+    agent_hook_protocol::{HookInput, HookOutput},
+    agent_stop::{has_unread_feedback, open_reviews, summary},
 };
 use crate::{
     client::discovery::{Starter, client, find},

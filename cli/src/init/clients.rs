@@ -1,9 +1,9 @@
-//! The supported agent clients (Claude Code, Codex, Gemini): how to detect each one, where its settings are, and which
-//! entries it needs.
+//! The agent clients that `init` supports (Claude Code, Codex, Gemini): how to detect each one, where its settings are,
+//! and which entries it needs.
 
 use super::{
-    change::{InitTarget, Kind},
     edit::Fragment,
+    file_change::{InitTarget, Kind},
     self_command::{SelfCommand, find_in_path},
     user_files::FileMode,
 };

@@ -1,4 +1,4 @@
-//! Pure text edits: take the old text of a file, return the new one.
+//! Pure text edits for `init`: take the old text of a file, return the new one.
 //!
 //! Everything that does not belong to Countersign is preserved: comments, order, indentation, line endings, a byte order
 //! mark.

@@ -1,8 +1,8 @@
-//! Installs the git hooks: a marked block at the start of each hook script.
+//! Plans the installation of git hooks: a marked block at the start of each hook script.
 
 use super::{
-    change::{InitTarget, Kind},
     edit::{BlockPosition, Fragment, MarkedBlock, SHELL_BEGIN},
+    file_change::{InitTarget, Kind},
     self_command::SelfCommand,
     user_files,
 };

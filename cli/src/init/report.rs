@@ -1,8 +1,8 @@
 //! Prints what `init` did or would do: the changes as a diff, and notes for the user.
 
 use super::{
-    change::{Change, Kind},
     edit::unified,
+    file_change::{Change, Kind},
     user_files::FileMode,
 };
 use crate::{CliError, render::print};

@@ -1,4 +1,4 @@
-//! Forwards one message to the broker and returns the answer. Retries while the broker restarts.
+//! Forwards one MCP message to the broker over HTTP and returns the answer. Retries while the broker restarts.
 
 use super::jsonrpc::Envelope;
 use crate::client::discovery::{Starter, local_token};

@@ -1,4 +1,4 @@
-//! The parts of a JSON-RPC message that are needed to forward it.
+//! Parses the parts of a JSON-RPC message that the MCP bridge needs to forward it.
 
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::json;
 use std::fmt::Write as _;
-use store::read_only::Approver;
+use store::read_only_database::Approver;
 
 /// How many refused commits are reported in full; the rest are counted.
 const MAX_REFUSED: usize = 5;

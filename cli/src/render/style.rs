@@ -1,4 +1,4 @@
-//! Colours and symbols of statuses, severities and verdicts.
+//! Defines colours and symbols, and renders statuses, severities and verdicts with them.
 
 use super::Cell;
 use anstyle::{AnsiColor, Color, Style};

@@ -1,4 +1,4 @@
-//! Renders durations, ages and local times.
+//! Renders durations, ages and local times as text for people.
 
 use jiff::{Timestamp, tz::TimeZone};
 

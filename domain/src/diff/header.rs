@@ -1,8 +1,8 @@
-//! Parses the header of a patch with the rules of `git apply`: which file, and what happens to it.
+//! Parses the header of one file's patch in a diff with the rules of `git apply`: which file, and what happens to it.
 
 use super::{
-    flags::SkippedText,
     parser::{LineCursor, ParseError, Patch, parse_hunk_range},
+    risk_flags::SkippedText,
 };
 
 pub(super) fn parse_git<'a>(

@@ -1,9 +1,8 @@
-//! Parses a diff in one pass, with the rules of `git apply`.
+//! Parses a diff into the patches of its files in one pass, with the rules of `git apply`.
 
 use super::{
-    ZeroContext,
-    flags::{SkippedText, SuspiciousChars},
-    header,
+    ZeroContext, header,
+    risk_flags::{SkippedText, SuspiciousChars},
 };
 
 /// The patch of one file. A name is `None` if the file does not exist on that side.

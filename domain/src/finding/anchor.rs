@@ -1,5 +1,5 @@
-//! Anchors: where the lines of a finding are in a later content. If that is not certain, the lines count as modified,
-//! because a finding that points at the wrong code is worse than one without a position.
+//! Decides where the lines of a finding are in a later round's content. If that is not certain, the lines count as
+//! modified, because a finding that points at the wrong code is worse than one without a position.
 
 mod alignment;
 

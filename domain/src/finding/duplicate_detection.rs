@@ -1,5 +1,5 @@
-//! Decides whether two findings say the same. The rule is strict, because linking two different findings hides one of
-//! them, while a missed duplicate is only read twice.
+//! Decides whether two findings report the same problem. The rule is strict, because linking two different findings
+//! hides one of them, while a missed duplicate is only read twice.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Grounding: checks that the file, the lines and the quote of a finding exist.
+//! Grounding: checks that the file, the lines and the quote of a finding exist in the proposal's files.
 
 use super::{Grounding, Lines, LocatedText, Location, NewFinding};
 use crate::{review::DiffSide, text::collapse_spaces};

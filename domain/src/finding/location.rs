@@ -1,4 +1,4 @@
-//! Locations: the text that a finding refers to, and the lines of it.
+//! The type for the location of a finding: a file or the description, and the lines in it. Also parses and prints it.
 
 use crate::review::{AnchoredText, DiffSide};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Commands: the changes that a caller can request of a review.
+//! Command types: the changes that a caller can request of a review.
 
 use super::{
     ClaimEndReason, DiffCheck, DiffFacts, FindingRaised, HeadCheck, MessageAnchor, Proposed, Recipient, Role, Round,

@@ -1,4 +1,5 @@
-//! Events: the ordered record of a review. Every other row of a review can be derived from its events.
+//! Event types: what can happen to a review, as the event log records it. Every other row of a review can be derived
+//! from its events.
 
 use super::{Category, DiffFacts, MessageAnchor, Proposer, Recipient, Reservation, Review, Role, Round, Status};
 use crate::{

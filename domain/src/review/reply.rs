@@ -1,4 +1,5 @@
-//! What a command returns to its caller beside the review: a reply, or a refusal that says what is allowed instead.
+//! Types for the result of a command, which its caller gets beside the review: a reply, or a refusal that says what is
+//! allowed instead.
 
 use super::{CommandKind, Review, Seat, Status};
 use crate::{

@@ -1,4 +1,4 @@
-//! A seat: one required reviewer of a review, who holds it, how it voted, and what it is asked.
+//! Types for a seat, one required reviewer of a review: who holds it, how it voted, and what it is asked.
 
 use super::Role;
 use crate::{

@@ -1,4 +1,4 @@
-//! The branch, commit or range that a diff was taken from, resolved to commits.
+//! Types for the branch, commit or range that a proposal's diff was taken from, resolved to commits.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Decides commands. [`transition`] is the only way a review changes: it turns a command into events and a reply,
-//! and [`apply()`] turns each event into the next state.
+//! Decides what a command does to a review. [`transition`] is the only way a review changes: it turns a command into
+//! events and a reply, and [`apply()`] turns each event into the next state.
 
 mod apply;
 mod claims;

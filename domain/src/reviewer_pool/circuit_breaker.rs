@@ -1,5 +1,5 @@
-//! Counts reviewers that failed in a row. After each failure the pool waits longer before it starts the next reviewer;
-//! after too many it stops, because every start may cost money.
+//! Counts reviewer processes that failed in a row, and decides how long the pool waits. After each failure it waits
+//! longer before it starts the next reviewer; after too many it stops, because every start may cost money.
 
 use crate::time::Tick;
 use std::time::Duration;

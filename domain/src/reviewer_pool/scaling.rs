@@ -1,5 +1,5 @@
-//! Decides how many reviewers run: takes the queue and the pool, returns whom to start and whom to stop. Pure, so equal
-//! arguments give equal decisions.
+//! Decides how many reviewer processes run: takes the queue and the state of the pool, returns which reviewers to start
+//! and to stop. Pure, so equal arguments give equal decisions.
 
 use crate::time::Tick;
 use std::{cmp::Reverse, time::Duration};

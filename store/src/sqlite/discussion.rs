@@ -9,7 +9,7 @@ use crate::{
 use domain::{
     credential::Authority,
     ids::ReviewNumber,
-    query::{Iteration, Message, ReviewerEffort},
+    query_types::{Iteration, Message, ReviewerEffort},
     review::Recipient,
     time::Timestamp,
     verdict::Verdict,

@@ -1,4 +1,4 @@
-//! The log of events: what a follower reads next, the timeline of a review, and events by filter.
+//! Queries over the event log: what a follower reads next, the timeline of a review, and events by filter.
 //!
 //! No index leads from an actor, a kind or a project to its events, because keeping one would cost the writer more than
 //! the event itself. A page walks a bounded part of the log instead. If that part has too few matches the page is short,
@@ -12,7 +12,7 @@ use crate::{
 use domain::{
     event_kind::EventKind,
     ids::ReviewNumber,
-    query::EventOrder,
+    query_types::EventOrder,
     review::{Event, LoggedEvent, Status},
     reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},

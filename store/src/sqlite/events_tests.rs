@@ -9,7 +9,7 @@ use crate::{
 use domain::{
     event_kind::EventKind,
     ids::ReviewNumber,
-    query::EventOrder,
+    query_types::EventOrder,
     reviewer_pool::PoolEvent,
     reviewer_pool::scaling::SpawnReason,
     time::{Tick, Timestamp},

@@ -1,4 +1,5 @@
-//! The pool of read-only connections. They see what is committed and never wait for the writer.
+//! The pool of read-only database connections, which all queries use. They see what is committed and never wait for the
+//! writer.
 
 use super::{connect_options, reviews::ContentCache};
 use crate::{Settings, StoreError};

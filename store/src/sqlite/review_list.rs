@@ -1,6 +1,6 @@
-//! Lists of reviews, page by page. Every page is a short walk along an index, however many reviews there are, except with
-//! the filters by branch and participant, for people. So the SQL is assembled from the filters: conditions like
-//! `OR ? IS NULL` would prevent the use of an index.
+//! Queries for lists of reviews, page by page. Every page is a short walk along an index, however many reviews there
+//! are, except with the filters by branch and participant, for people. So the SQL is assembled from the filters:
+//! conditions like `OR ? IS NULL` would prevent the use of an index.
 
 use super::{Reader, to_u64};
 use crate::{

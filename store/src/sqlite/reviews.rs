@@ -1,4 +1,4 @@
-//! Loads a review from its rows, so that its actor can be rebuilt, and loads contents by their hash.
+//! Queries that load a review from its rows, so that its actor can be rebuilt, and contents by their hash.
 
 use super::{Reader, parse_all};
 use crate::StoreError;

@@ -6,7 +6,7 @@ use crate::{StatsPeriod, StoreError};
 use domain::{
     finding::{FindingStatus, Severity},
     ids::VALIDATOR,
-    query::GroupBy,
+    query_types::GroupBy,
     review::{Category, Status},
     stats::{DurationStats, GroupStats, ProcessStats, ReviewStats, Stats},
     time::Timestamp,

@@ -4,7 +4,7 @@ use crate::{Change, Settings, StatsPeriod, Store, open};
 use domain::{
     content::Content,
     finding::Severity,
-    query::GroupBy,
+    query_types::GroupBy,
     review::{
         Category, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposer, Review, Revise, Role, Status, Transition,
         transition,

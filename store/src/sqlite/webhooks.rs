@@ -2,7 +2,7 @@
 
 use super::{Reader, parse_all, to_u32, to_u64};
 use crate::{DeliverySelector, StoreError, WebhookChange, WebhookStep, query_types::WebhookRow};
-use domain::{ids::ReviewNumber, query::DeadDelivery, time::Timestamp};
+use domain::{ids::ReviewNumber, query_types::DeadDelivery, time::Timestamp};
 use rusqlite::{Connection, params};
 
 const REGISTER: &str = "INSERT INTO webhooks (name, source, cursor) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING";

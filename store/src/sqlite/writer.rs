@@ -1,11 +1,11 @@
-//! The only connection that writes, on a thread of its own. It takes every queued change, writes them in one
-//! transaction, and replies to each caller after COMMIT. While one commit waits for the disk the next batch gathers, so
-//! under load each change costs fewer syncs.
+//! The writer: the only database connection that writes, on a thread of its own. It takes every queued change, writes
+//! them in one transaction, and replies to each caller after COMMIT. While one commit waits for the disk the next batch
+//! gathers, so under load each change costs fewer syncs.
 //!
 //! It uses rusqlite rather than sqlx, which hands every statement to a worker thread. That costs more than the
 //! statement (docs/adr/0003-blocking-writer.md).
 
-use super::{reviewers, statements, webhooks};
+use super::{reviewers, webhooks, write_statements};
 use crate::{Change, CommitReply, Feed, PoolChange, Settings, StoreError, WebhookChange};
 use domain::review::{Event, LoggedEvent, Review};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -90,7 +90,7 @@ impl Writer {
         settings: Settings,
         last_seq: u64,
     ) -> Result<(Self, WriterThread, Feed), StoreError> {
-        let connection = statements::connect(path)?;
+        let connection = write_statements::connect(path)?;
         let (requests, queue) = sync_channel(settings.max_queue);
         let (committed, committed_rx) = watch::channel(last_seq);
         let (queued, queued_rx) = watch::channel(last_seq);
@@ -159,7 +159,8 @@ fn run(mut group_commit: GroupCommit, queue: &Receiver<WriteRequest>, max_batch:
                     let _ = reply.send(group_commit.write_webhook_change(&change));
                 }
                 WriteRequest::SaveBoot { boot_id, offset_ms, now_ms, reply } => {
-                    let _ = reply.send(statements::save_boot(&group_commit.connection, &boot_id, offset_ms, now_ms));
+                    let _ =
+                        reply.send(write_statements::save_boot(&group_commit.connection, &boot_id, offset_ms, now_ms));
                 }
             }
             // Take nothing from the queue that does not fit into the batch: it would be lost.
@@ -281,19 +282,19 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
     let queued = (before + 1..).zip(&change.events).filter(|(_, recorded)| enters_queue(recorded, &change.review));
     let last_queued = queued.map(|(seq, _)| seq).last();
     if let Some(content) = &change.content {
-        statements::insert_content(connection, &change.review.round.content_hash, content)?;
+        write_statements::insert_content(connection, &change.review.round.content_hash, content)?;
     }
     if matches!(first.event, Event::Proposed(_)) {
-        statements::insert_review(connection, change, before + change.events.len() as u64)?;
+        write_statements::insert_review(connection, change, before + change.events.len() as u64)?;
     } else {
-        statements::update_review_if_version(connection, change, first.version - 1, last_queued)?;
+        write_statements::update_review_if_version(connection, change, first.version - 1, last_queued)?;
     }
-    statements::upsert_seats(connection, change)?;
+    write_statements::upsert_seats(connection, change)?;
     for ((seq, recorded), payload) in (before + 1..).zip(&change.events).zip(&change.payloads) {
-        statements::append_event(connection, change, recorded, payload, seq)?;
-        statements::write_event_rows(connection, change, recorded)?;
+        write_statements::append_event(connection, change, recorded, payload, seq)?;
+        write_statements::write_event_rows(connection, change, recorded)?;
     }
-    statements::upsert_findings(connection, change)?;
+    write_statements::upsert_findings(connection, change)?;
     Ok(last_queued)
 }
 

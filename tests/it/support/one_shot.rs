@@ -8,7 +8,7 @@ use super::{
 };
 use domain::{
     ids::ReviewNumber,
-    query::Iteration,
+    query_types::Iteration,
     review::{ClaimEndReason, Event, Review},
     reviewer_pool::PoolEvent,
     reviewer_pool::scaling::SpawnReason,

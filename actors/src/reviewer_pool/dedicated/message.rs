@@ -7,7 +7,7 @@ use crate::reviewer_pool::{
 };
 use domain::{
     persona::Persona,
-    query::Message,
+    query_types::Message,
     review::{Review, Seat},
     waiting_on::TurnReason,
 };

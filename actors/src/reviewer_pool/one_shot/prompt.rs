@@ -1,4 +1,4 @@
-//! The prompt of a one-shot reviewer: everything it needs in one text, because it cannot ask.
+//! Builds the prompt of a one-shot reviewer: everything it needs in one text, because it cannot ask.
 
 use super::response;
 use crate::reviewer_pool::{

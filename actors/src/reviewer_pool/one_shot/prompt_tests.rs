@@ -1,7 +1,7 @@
 use super::*;
 use crate::reviewer_pool::prompt_context::LastVote;
 use domain::persona::Mode;
-use domain::{credential::Authority, query::Message, time::Timestamp, verdict::Verdict};
+use domain::{credential::Authority, query_types::Message, time::Timestamp, verdict::Verdict};
 use std::time::Duration;
 
 const MARK: &str = "0123456789abcdef";

@@ -1,5 +1,5 @@
-//! The response of a one-shot reviewer: its JSON Schema, how it is found in the stdout of a client, and its parser. A
-//! response that does not match is refused with a message for the next attempt.
+//! Parses the response of a one-shot reviewer: defines its JSON Schema, finds it in the stdout of the client, and
+//! validates it. A response that does not match is refused with a message for the next attempt.
 
 use domain::{
     finding::{FindingKind, FindingNumber, NewFinding, RawFinding, RequestedStatus, Severity, validate_findings},

@@ -1,4 +1,4 @@
-//! The demo's environment: a temporary folder with a repository, and a broker for it.
+//! Sets up the environment of `countersign demo`: a temporary folder with a repository, and a broker for it.
 
 use crate::CliError;
 use anyhow::{Context as _, anyhow};

@@ -1,4 +1,5 @@
-//! The steps of the demo: propose a change with two bugs, review it, revise it, approve it and commit it.
+//! Runs the steps of `countersign demo`: propose a change with two bugs, review it, revise it, approve it and commit
+//! it.
 
 use super::{
     Narrator,

@@ -1,4 +1,4 @@
-//! Checks the data folder: the running broker, the database, and file permissions.
+//! Checks of `countersign doctor` on the broker: whether it runs, its data folder, the database and file permissions.
 
 use super::Check;
 use crate::client::discovery::{client, find};
@@ -9,7 +9,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
-use store::read_only::ReadOnlyStore;
+use store::read_only_database::ReadOnlyStore;
 
 const GROUP: &str = "Broker";
 

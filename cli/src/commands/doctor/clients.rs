@@ -1,5 +1,5 @@
-//! Checks the agent clients (Claude Code, Codex, Gemini): installed programs, their connection to the broker, and the
-//! reviewer pool.
+//! Checks of `countersign doctor` on the agent clients (Claude Code, Codex, Gemini): installed programs, their
+//! connection to the broker, and the reviewer pool.
 
 use super::Check;
 use crate::config_overrides::ConfigArgs;

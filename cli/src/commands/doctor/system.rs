@@ -1,4 +1,4 @@
-//! Checks git, the repository and the disk.
+//! Checks of `countersign doctor` on git, the repository and the disk.
 
 use super::Check;
 use git::UserRepo;

@@ -1,5 +1,5 @@
-//! Renders reviews as Markdown. Agents wrote the texts, so they must not become markup: long texts are put into code
-//! fences longer than any fence they contain, and short ones are escaped.
+//! Renders reviews as Markdown for `countersign export`. Agents wrote the texts, so they must not become markup: long
+//! texts are put into code fences longer than any fence they contain, and short ones are escaped.
 
 use super::ReviewBundle;
 use api::{

@@ -1,4 +1,4 @@
-//! Renders issues as SARIF 2.1.0, for code scanning, editors and dashboards.
+//! Renders issues as SARIF 2.1.0 for `countersign export`, to be read by code scanning, editors and dashboards.
 
 use super::ReviewBundle;
 use api::{issues::Issue, reviews::ReviewHead};

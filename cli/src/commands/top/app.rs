@@ -1,4 +1,4 @@
-//! The state of `countersign top` and how keys change it. It does not draw and does not call the broker.
+//! The state of the `countersign top` screen and how keys change it. It does not draw and does not call the broker.
 #![expect(clippy::wildcard_enum_match_arm, reason = "most keys have no function")]
 
 use super::BrokerState;

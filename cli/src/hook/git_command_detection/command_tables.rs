@@ -1,7 +1,8 @@
-//! Strips wrappers such as `env` and `sudo` from a command, and classifies programs and git subcommands.
+//! Tables of programs, git subcommands and wrappers such as `env` and `sudo`: classifies a command, and strips the
+//! wrappers from it.
 
 use super::PriorEffect;
-use crate::hook::shell::Word;
+use crate::hook::shell_parser::Word;
 use std::path::{Path, PathBuf};
 
 /// A program and its arguments without leading assignments, reserved words and wrapper programs.

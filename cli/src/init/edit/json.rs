@@ -1,4 +1,4 @@
-//! Edits JSON with comments and trailing commas, the format of client settings.
+//! Edits the text of a JSON settings file, in which comments and trailing commas are allowed, and preserves the rest.
 
 use super::{EditError, changed_keys, lookup};
 use jsonc_parser::{

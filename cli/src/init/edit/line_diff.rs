@@ -1,5 +1,5 @@
-//! Line diffs of the settings files that `init` edits: to show the edit, and to undo it later without touching other lines or
-//! line endings.
+//! Computes line diffs of the settings files that `init` edits: to show the edit, and to undo it later without touching
+//! other lines or line endings.
 
 use domain::text::escape;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Edits tables in TOML files, keeping comments and order.
+//! Edits tables in the text of a TOML settings file, keeping comments and order.
 
 use super::{EditError, changed_keys, line_diff::with_original_line_ends, lookup};
 use serde::Serialize as _;

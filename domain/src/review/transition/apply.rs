@@ -1,4 +1,4 @@
-//! Applies events to the state. Replaying the log of a review gives its snapshot.
+//! Applies events to the state of a review. Replaying the event log of a review gives its snapshot.
 
 mod findings;
 

@@ -1,4 +1,4 @@
-//! Claims: how a reviewer takes a seat, returns it or loses it.
+//! Rules for claims: how a reviewer takes a seat, returns it or loses it.
 
 use super::{
     CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, requeue,

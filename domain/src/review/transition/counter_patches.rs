@@ -1,4 +1,4 @@
-//! Counter-patches: a reviewer offers one with a verdict, the proposer accepts or rejects it.
+//! Rules for counter-patches, which a reviewer offers with a verdict: how the proposer accepts or rejects one.
 
 use super::{
     CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, or_proposer,

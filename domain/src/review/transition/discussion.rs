@@ -1,4 +1,5 @@
-//! Rules of the discussion: on each seat proposer and reviewer take turns. An operator can write at any time.
+//! Rules for messages in the discussion: on each seat proposer and reviewer take turns. An operator can write at any
+//! time.
 
 use super::{
     super::AddMessage, CommandKind, Decided, Event, Refusal, Reply, Review, Seat, Status, or_proposer, proposer_only,

@@ -1,4 +1,4 @@
-//! Findings: raised with a verdict, re-anchored in every round, resolved by the reviewers that raised them.
+//! Rules for findings: raised with a verdict, re-anchored in every round, resolved by the reviewers that raised them.
 
 use super::{CommandKind, Decided, Refusal, Reply, Review, Seat, Status, or_proposer, verdicts, wrong_status};
 use crate::{

@@ -1,4 +1,4 @@
-//! Submitting content: the proposal that creates a review, and its revisions.
+//! Rules for submitting content: the proposal that creates a review, and its revisions.
 
 use super::{
     super::{DiffFacts, Propose, Revise, Round},

@@ -1,4 +1,4 @@
-//! Adding a required reviewer to a running review.
+//! The rule for adding a required reviewer (a seat) to a running review.
 
 use super::{
     super::AddSeat, CommandKind, Decided, Event, Refusal, Reply, Review, Seat, Status, or_proposer, proposer_only,

@@ -1,4 +1,4 @@
-//! Verdicts: votes and comments of the reviewers that hold a seat.
+//! Rules for verdicts: who may give one, and which status the review gets from the votes.
 
 use super::{
     CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, is_discussed,

@@ -1,0 +1,49 @@
+//! An MCP server with one tool that does nothing, on the same HTTP stack as the broker. The benchmarks use it as the
+//! upper bound for calls per second.
+
+use countersign::http::{self, Limits, RequestGuard};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ServerCapabilities, ServerConfig},
+    service::RequestContext,
+};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// Makes this program the server, as a separate process, so that its CPU time can be measured without the load.
+pub(crate) const FLAG: &str = "--serve-noop";
+
+#[derive(Clone)]
+struct Noop;
+
+impl ServerHandler for Noop {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let answer = serde_json::json!({ "review_id": "8c6f3a52-6f0e-4f4e-9e0e-0d4a5c6f7b81", "status": "pending" });
+        Ok(CallToolResult::structured(answer).into())
+    }
+}
+
+pub(crate) async fn serve() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    println!("listening http://127.0.0.1:{port}");
+    let body = 1 << 20;
+    let app = axum::Router::new().route("/mcp", http::mcp_route(Noop, body));
+    let app = http::guarded(app, RequestGuard::new(port, body, Duration::from_secs(30)));
+    let limits = Limits {
+        max_connections: 1024,
+        header_timeout: Duration::from_secs(60),
+        write_timeout: Duration::from_secs(60),
+        grace: Duration::from_secs(1),
+    };
+    http::serve(listener, app, limits, CancellationToken::new()).await;
+}

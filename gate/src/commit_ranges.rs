@@ -1,0 +1,246 @@
+//! Decides whether several commits, such as those of a push, are approved: each by itself, or a series of commits
+//! together.
+
+use std::collections::HashMap;
+
+use crate::{Approval, Candidate, Decision, Exemption, Gate, GateError, Outcome, SkipReason};
+
+/// The most commits that are examined at once.
+pub const MAX_COMMITS: usize = 1000;
+/// The longest series that is tried. Every possible start and end is tried, and each attempt runs git several times.
+const MAX_SERIES: usize = 16;
+/// For how many unapproved commits of a range near misses are looked up.
+const MAX_WITH_NEAR_MISSES: usize = 5;
+
+/// One line that git passes to a pre-push hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushUpdate {
+    pub local: String,
+    /// `None` if the branch is new on the remote, or its commit is not known.
+    pub remote: Option<String>,
+}
+
+impl PushUpdate {
+    /// Parses lines of `LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID`. Deletions are skipped.
+    pub fn parse_lines(lines: &str) -> Result<Vec<Self>, GateError> {
+        let is_zero = |id: &str| id.bytes().all(|byte| byte == b'0');
+        let mut updates = Vec::new();
+        for line in lines.lines().filter(|line| !line.trim().is_empty()) {
+            let [_, local, _, remote] = line.split(' ').collect::<Vec<_>>()[..] else {
+                return Err(GateError::BadPushLine(line.to_owned()));
+            };
+            if !is_zero(local) {
+                let remote = (!is_zero(remote)).then(|| remote.to_owned());
+                updates.push(Self { local: local.to_owned(), remote });
+            }
+        }
+        Ok(updates)
+    }
+}
+
+impl Gate {
+    /// Decides about the commits of a push that are on no branch of the remote. Stops after the first update with a
+    /// commit that may not land.
+    pub async fn decide_push(
+        &mut self,
+        remote: Option<&str>,
+        updates: &[PushUpdate],
+    ) -> Result<Vec<Decision>, GateError> {
+        let mut all: Vec<Decision> = Vec::new();
+        let remotes = self.repo.git(["remote"]).await?;
+        // For a push to a URL, a commit is new if no remote has it.
+        let known = remote.filter(|name| remotes.lines().any(|remote| remote == *name));
+        let on_remote = known.map_or_else(|| "--remotes".to_owned(), |name| format!("--remotes={name}"));
+        for update in updates {
+            let mut range = vec![update.local.as_str(), "--not", &on_remote];
+            if let Some(old) = &update.remote
+                && self.repo.has_commit(old).await?
+            {
+                range.push(old);
+            }
+            let decisions = self.decide_range(&range).await?;
+            let passes = decisions.iter().all(Decision::passes);
+            for decision in decisions {
+                if all.iter().all(|known| known.candidate != decision.candidate) {
+                    all.push(decision);
+                }
+            }
+            if !passes {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Decides whether all commits may land. Stops at the first that may not, because the caller waits for the answer.
+    pub async fn decide_range(&mut self, range: &[&str]) -> Result<Vec<Decision>, GateError> {
+        let mut commits = self.list_commits(range).await?;
+        if commits.len() > MAX_COMMITS {
+            return Ok(commits.pop().map(|last| skip(last, SkipReason::TooManyCommits)).into_iter().collect());
+        }
+        let (whole, count) = (join(&commits), commits.len());
+        // Looked up once, for the first commit that does not pass by itself.
+        let mut whole_outcome: Option<Option<Outcome>> = None;
+        let mut decisions: Vec<Decision> = Vec::new();
+        while decisions.len() < count {
+            let mut next = self.decide_without_near_misses(commits[decisions.len()].clone()).await?;
+            if !next.passes() && whole_outcome.is_none() {
+                whole_outcome = match whole.as_ref().filter(|_| count > 1) {
+                    Some(whole) => Some(self.decide_series(whole, count).await?),
+                    None => Some(None),
+                };
+            }
+            if let Some(Some(outcome)) = &whole_outcome {
+                apply_series_outcome(outcome, std::slice::from_mut(&mut next));
+            }
+            if next.passes() {
+                decisions.push(next);
+                continue;
+            }
+            let series = self.decide_series_from(next, &commits[decisions.len() + 1..]).await?;
+            let passes = series.iter().all(Decision::passes);
+            decisions.extend(series);
+            if !passes {
+                let rest = commits.drain(decisions.len()..);
+                decisions.extend(rest.map(|commit| skip(commit, SkipReason::EarlierUnapproved)));
+            }
+        }
+        Ok(decisions)
+    }
+
+    /// Decides about every commit that `git rev-list` prints for `range`, no matter how many are not approved.
+    pub async fn decide_each(&mut self, range: &[&str]) -> Result<Vec<Decision>, GateError> {
+        let commits = self.list_commits(range).await?;
+        if commits.len() > MAX_COMMITS {
+            return Err(GateError::TooManyCommits);
+        }
+        let whole = join(&commits);
+        let mut decisions = Vec::new();
+        for commit in commits {
+            decisions.push(self.decide_without_near_misses(commit).await?);
+        }
+        if decisions.iter().all(Decision::passes) {
+            return Ok(decisions);
+        }
+        if let Some(whole) = whole.filter(|_| decisions.len() > 1)
+            && let Some(outcome) = self.decide_series(&whole, decisions.len()).await?
+        {
+            apply_series_outcome(&outcome, &mut decisions);
+            return Ok(decisions);
+        }
+        let mut start = 0;
+        while start < decisions.len() {
+            let length = series_length(&decisions[start..]).min(MAX_SERIES);
+            start += self.decide_longest_series(&mut decisions[start..start + length]).await?;
+        }
+        for decision in decisions.iter_mut().filter(|decision| !decision.passes()).take(MAX_WITH_NEAR_MISSES) {
+            self.add_near_misses(decision).await?;
+        }
+        Ok(decisions)
+    }
+
+    /// At most one commit more than [`MAX_COMMITS`].
+    async fn list_commits(&self, range: &[&str]) -> Result<Vec<Candidate>, GateError> {
+        let max_count = format!("--max-count={}", MAX_COMMITS + 1);
+        Candidate::list(&self.repo, &[&[max_count.as_str()], range].concat()).await
+    }
+
+    /// The longest series that starts with the unapproved commit `first` and is approved together, otherwise `first`.
+    async fn decide_series_from(&mut self, first: Decision, rest: &[Candidate]) -> Result<Vec<Decision>, GateError> {
+        let mut series = vec![first];
+        for candidate in rest.iter().take(MAX_SERIES - 1) {
+            series.push(self.decide_without_near_misses(candidate.clone()).await?);
+            if series_length(&series) < series.len() {
+                series.pop();
+                break;
+            }
+        }
+        let length = self.decide_longest_series(&mut series).await?;
+        series.truncate(length);
+        if let [alone] = series.as_mut_slice() {
+            self.add_near_misses(alone).await?;
+        }
+        Ok(series)
+    }
+
+    /// Finds the longest series from the first commit on that one review approved together, or that undoes itself. Its
+    /// last commit is unapproved too; commits in between may pass by themselves. Returns its length, at least 1.
+    async fn decide_longest_series(&mut self, decisions: &mut [Decision]) -> Result<usize, GateError> {
+        for length in (2..=decisions.len()).rev() {
+            let series = &mut decisions[..length];
+            let (Some(first), Some(last)) = (series.first(), series.last()) else { break };
+            if last.passes() {
+                continue;
+            }
+            let joined = Candidate { parents: first.candidate.parents.clone(), ..last.candidate.clone() };
+            if let Some(outcome) = self.decide_series(&joined, length).await? {
+                apply_series_outcome(&outcome, series);
+                return Ok(length);
+            }
+        }
+        Ok(1)
+    }
+
+    /// The outcome for a series of commits as a whole: one review approved it, or its commits undo each other.
+    async fn decide_series(&mut self, joined: &Candidate, commits: usize) -> Result<Option<Outcome>, GateError> {
+        if self.find_exemption(joined).await? == Some(Exemption::NoChange) {
+            return Ok(Some(Outcome::Exempt(Exemption::NoChange)));
+        }
+        let approval = self.find_approval(joined).await?;
+        Ok(approval.map(|approval| Outcome::Approved(Box::new(Approval { commits, ..approval }))))
+    }
+}
+
+/// Replaces the outcome of the commits that do not pass by themselves.
+fn apply_series_outcome(outcome: &Outcome, decisions: &mut [Decision]) {
+    for decision in decisions.iter_mut().filter(|decision| !decision.passes()) {
+        decision.outcome = outcome.clone();
+    }
+}
+
+fn skip(candidate: Candidate, reason: SkipReason) -> Decision {
+    Decision { candidate, outcome: Outcome::NotExamined(reason) }
+}
+
+/// The whole range as one candidate: from the parent of its first commit to its last, along the first parents.
+fn join(commits: &[Candidate]) -> Option<Candidate> {
+    let last = commits.last()?;
+    let by_id: HashMap<_, _> = commits.iter().filter_map(|commit| Some((commit.commit.as_ref()?, commit))).collect();
+    let mut first = last;
+    while let Some(before) = first.parents.first().and_then(|parent| by_id.get(parent)) {
+        first = before;
+    }
+    Some(Candidate { parents: first.parents.first().cloned().into_iter().collect(), ..last.clone() })
+}
+
+/// How many commits could form a series, from the first on: it must be unapproved, each must be the child of the one
+/// before, and none may be a merge.
+fn series_length(decisions: &[Decision]) -> usize {
+    if decisions.first().is_none_or(Decision::passes) {
+        return 0;
+    }
+    let mut last: Option<&Candidate> = None;
+    let mut length = 0;
+    for Decision { candidate, outcome } in decisions {
+        let follows = last.is_none_or(|last| last.commit.as_ref() == candidate.parents.first());
+        if matches!(outcome, Outcome::NotExamined(_)) || candidate.parents.len() > 1 || !follows {
+            break;
+        }
+        (last, length) = (Some(candidate), length + 1);
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PushUpdate;
+
+    #[test]
+    fn a_deletion_is_skipped_and_a_new_branch_has_no_remote_commit() {
+        let lines = "refs/heads/a 11 refs/heads/a 22\n(delete) 00 refs/heads/b 33\nrefs/heads/c 44 refs/heads/c 00\n";
+        let update =
+            |local: &str, remote: Option<&str>| PushUpdate { local: local.into(), remote: remote.map(Into::into) };
+        assert_eq!(PushUpdate::parse_lines(lines).unwrap(), [update("11", Some("22")), update("44", None)]);
+        assert!(PushUpdate::parse_lines("nonsense\n").is_err());
+    }
+}

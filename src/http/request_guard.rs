@@ -1,0 +1,398 @@
+//! The request guard: HTTP middleware in front of every route.
+//!
+//! It rejects what a web page in the user's browser could send: a foreign Host (DNS rebinding), a foreign Origin, a
+//! cross-site fetch, a form. It then authenticates the caller by its token and reads the body within limits.
+
+use super::{
+    Route,
+    problem_details::{problem, unavailable},
+};
+use crate::{
+    live_events::{TicketHolder, Tickets},
+    trace_id::TraceId,
+};
+use actors::{
+    Broker,
+    credentials::{Authority, Scope, SecretHash},
+};
+use api::{BROKER_PID_HEADER, ErrorBody, ErrorCode, RequiredRole};
+use axum::{
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, Uri, header, uri},
+    middleware::Next,
+    response::Response,
+};
+use bytes::BytesMut;
+use http_body_util::BodyExt as _;
+use std::{net::IpAddr, sync::Arc, time::Duration};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::{Instant, timeout_at},
+};
+use tracing::{field::display, info};
+
+/// At most [`MAX_LARGE_BODIES`] bodies above this size are held in memory at the same time.
+const LARGE_BODY_BYTES: usize = 256 << 10;
+const MAX_LARGE_BODIES: usize = 16;
+
+/// A body that is too large is read and discarded up to this multiple of the limit, so that the client sees the response.
+const DISCARD_FACTOR: usize = 16;
+
+pub struct RequestGuard {
+    /// The broker's port. Host and Origin must name it.
+    port: u16,
+    /// Host names and addresses of the broker beside loopback.
+    hosts: Vec<String>,
+    /// Looks up tokens; without it every token is unknown.
+    broker: Option<Broker>,
+    token_required: bool,
+    tickets: Tickets,
+    body_bytes: usize,
+    body_timeout: Duration,
+    large: Semaphore,
+}
+
+impl RequestGuard {
+    pub fn new(port: u16, body_bytes: usize, body_timeout: Duration) -> Self {
+        Self {
+            port,
+            hosts: Vec::new(),
+            broker: None,
+            token_required: false,
+            tickets: Tickets::default(),
+            body_bytes,
+            body_timeout,
+            large: Semaphore::new(MAX_LARGE_BODIES),
+        }
+    }
+
+    /// Also accepts the address that the broker listens on, and these host names.
+    #[must_use]
+    pub fn with_hosts(mut self, address: IpAddr, hosts: &[String]) -> Self {
+        // The unspecified address (0.0.0.0) must not be accepted: browsers resolve it to this machine.
+        let own = (!address.is_unspecified()).then(|| address.to_string());
+        self.hosts = own.into_iter().chain(hosts.iter().map(|host| normalize_host(host))).collect();
+        self
+    }
+
+    /// Looks up tokens in `broker`. If `required`, a request without a token is rejected.
+    #[must_use]
+    pub fn with_tokens(self, broker: Broker, required: bool) -> Self {
+        Self { broker: Some(broker), token_required: required, ..self }
+    }
+
+    /// Accepts these tickets instead of a token when a WebSocket is opened.
+    #[must_use]
+    pub fn with_tickets(self, tickets: Tickets) -> Self {
+        Self { tickets, ..self }
+    }
+
+    fn check_headers(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), ErrorBody> {
+        let wrong_host = || {
+            let error = "Host must be localhost, a loopback address, the address that the broker listens on or one of \
+                         server.hosts, with the broker's port";
+            ErrorBody::new(ErrorCode::HostNotAllowed, error)
+        };
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().map_err(|_| wrong_host())?,
+            (None, _) => return Err(ErrorBody::new(ErrorCode::HostMissing, "the Host header is missing")),
+            (Some(_), Some(_)) => return Err(wrong_host()),
+        };
+        let is_own = |authority: &str| authority.parse().is_ok_and(|authority| self.is_own_authority(&authority));
+        if !is_own(host) || uri.authority().is_some_and(|authority| !self.is_own_authority(authority)) {
+            return Err(wrong_host());
+        }
+        let is_own_pid = |pid: &str| pid.parse() == Ok(std::process::id());
+        if headers.get(BROKER_PID_HEADER).is_some_and(|pid| !pid.to_str().is_ok_and(is_own_pid)) {
+            let error = "the request is meant for another broker process";
+            return Err(ErrorBody::new(ErrorCode::AnotherBroker, error));
+        }
+        for origin in headers.get_all(header::ORIGIN) {
+            let authority = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+            if !authority.is_some_and(is_own) {
+                let error = "Origin, if present, must be the broker's own";
+                return Err(ErrorBody::new(ErrorCode::OriginNotAllowed, error));
+            }
+        }
+        for site in headers.get_all("sec-fetch-site") {
+            if site != "same-origin" && site != "none" {
+                return Err(ErrorBody::new(ErrorCode::CrossSite, "requests from other sites are not allowed"));
+            }
+        }
+        if carries_body(method) && !is_json(headers) {
+            let error = "Content-Type must be application/json";
+            return Err(ErrorBody::new(ErrorCode::UnsupportedMediaType, error));
+        }
+        Ok(())
+    }
+
+    fn is_own_authority(&self, authority: &uri::Authority) -> bool {
+        let host = authority.host();
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let is_loopback =
+            bare.eq_ignore_ascii_case("localhost") || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+        let is_known = is_loopback || (!self.hosts.is_empty() && self.hosts.contains(&normalize_host(bare)));
+        let has_user = authority.as_str().contains('@');
+        is_known && !has_user && authority.port_u16().unwrap_or(80) == self.port
+    }
+
+    /// Finds the caller by the token or ticket of the request. An unknown token is rejected even if none is required:
+    /// its holder expects to be identified.
+    async fn authenticate(&self, uri: &Uri, headers: &HeaderMap) -> Result<TicketHolder, ErrorBody> {
+        let path = uri.path();
+        let mut values = headers.get_all(header::AUTHORIZATION).iter();
+        let holder = match (values.next(), values.next(), &self.broker) {
+            (None, _, _) => match ticket(uri) {
+                Some(ticket) => self.tickets.redeem(ticket).ok_or_else(|| {
+                    ErrorBody::new(ErrorCode::UnknownTicket, "the ticket is unknown, used or expired")
+                })?,
+                None => TicketHolder { caller: None, secret: None },
+            },
+            (Some(header), None, Some(broker)) => {
+                let secret = SecretHash::from_secret(bearer_secret(header).ok_or_else(unknown_token)?);
+                let found = broker.identify(&secret).await.map_err(|error| unavailable(&error))?;
+                TicketHolder { caller: Some(found.ok_or_else(unknown_token)?), secret: Some(secret) }
+            }
+            (Some(_), _, _) => return Err(unknown_token()),
+        };
+        let required = Route::all().find(|route| route.path() == path).map_or(RequiredRole::Any, Route::required_role);
+        let is_operators = matches!(required, RequiredRole::Operator | RequiredRole::AllProjectsOperator);
+        match &holder.caller {
+            None if self.token_required && required != RequiredRole::Public => {
+                let error = "this broker requires a token (Authorization: Bearer …); create one with `countersign \
+                             token create`";
+                Err(ErrorBody::new(ErrorCode::TokenNeeded, error))
+            }
+            Some(caller) if is_operators && caller.authority != Authority::Operator => {
+                Err(ErrorBody::new(ErrorCode::WrongRole, "this page requires an operator token"))
+            }
+            Some(caller) if required == RequiredRole::AllProjectsOperator && caller.scope != Scope::All => {
+                let error = "this page requires a token for all projects; yours is for one";
+                Err(ErrorBody::new(ErrorCode::WrongProject, error))
+            }
+            Some(_) | None => Ok(holder),
+        }
+    }
+
+    async fn read_body(&self, body: Body) -> Result<ReadBody<'_>, ErrorBody> {
+        let deadline = Instant::now() + self.body_timeout;
+        let too_slow = |_| ErrorBody::new(ErrorCode::BodyTimeout, "the body did not arrive in time");
+        timeout_at(deadline, self.collect(body, deadline)).await.map_err(too_slow)?
+    }
+
+    /// Bytes beyond the limit are read and discarded for a while: a client that is still sending when the connection
+    /// closes sees a broken pipe instead of the response.
+    async fn collect(&self, mut body: Body, deadline: Instant) -> Result<ReadBody<'_>, ErrorBody> {
+        let broken = |_| ErrorBody::new(ErrorCode::BodyUnreadable, "the body ended early");
+        let busy =
+            |_| ErrorBody::new(ErrorCode::Busy, "too many large requests at the same time; try again in a moment");
+        let (mut first, mut joined, mut size, mut permit) = (Bytes::new(), BytesMut::new(), 0_usize, None);
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+            size = size.saturating_add(data.len());
+            if size > self.body_bytes.saturating_mul(DISCARD_FACTOR) {
+                break;
+            }
+            if size > self.body_bytes {
+                (first, joined, permit) = (Bytes::new(), BytesMut::new(), None);
+                continue;
+            }
+            // Taken only now, so that a client that announces a large body but sends little holds no permit.
+            if size > LARGE_BODY_BYTES && permit.is_none() {
+                permit = timeout_at(deadline, self.large.acquire()).await.map_err(busy)?.ok();
+            }
+            if first.is_empty() {
+                first = data;
+            } else {
+                // Most bodies arrive in one piece and need no copy.
+                if joined.is_empty() {
+                    joined.extend_from_slice(&first);
+                }
+                joined.extend_from_slice(&data);
+            }
+        }
+        if size > self.body_bytes {
+            let error = format!("the body is too large; allowed: {} bytes", self.body_bytes);
+            return Err(ErrorBody::new(ErrorCode::BodyTooLarge, error));
+        }
+        Ok(ReadBody { bytes: if joined.is_empty() { first } else { joined.freeze() }, permit })
+    }
+
+    /// Reads the whole body here, so that every route has the same limits of size and time.
+    async fn handle(&self, mut request: Request, next: Next) -> Result<Response, ErrorBody> {
+        self.check_headers(request.method(), request.uri(), request.headers())?;
+        let TicketHolder { caller, secret } = self.authenticate(request.uri(), request.headers()).await?;
+        caller.map(|caller| request.extensions_mut().insert(caller));
+        secret.map(|secret| request.extensions_mut().insert(secret));
+        // Handlers do not need the secret, and without it they cannot log it.
+        request.headers_mut().remove(header::AUTHORIZATION);
+        if !carries_body(request.method()) {
+            return Ok(next.run(request).await);
+        }
+        let (parts, body) = request.into_parts();
+        let ReadBody { bytes, permit } = self.read_body(body).await?;
+        let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+        // The call holds the content of the body until it has responded.
+        drop(permit);
+        Ok(response)
+    }
+}
+
+/// A complete body and, if it is large, its permit.
+struct ReadBody<'a> {
+    bytes: Bytes,
+    permit: Option<SemaphorePermit<'a>>,
+}
+
+/// The middleware. Responses contain text written by agents, so browsers must not guess another content type.
+pub(super) async fn check(State(guard): State<Arc<RequestGuard>>, request: Request, next: Next) -> Response {
+    let mut response = guard.handle(request, next).await.unwrap_or_else(|body| {
+        let (code, trace) = (body.code.as_str(), TraceId::current().map(display));
+        info!(target: "countersign::guard", code, trace.id = trace, "refused");
+        problem(body)
+    });
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// The `ticket` in the query of a WebSocket request. A ticket has no characters that need percent-encoding.
+fn ticket(uri: &Uri) -> Option<&str> {
+    let pairs = uri.query().filter(|_| uri.path() == Route::WebSocket.path())?.split('&');
+    pairs.filter_map(|pair| pair.strip_prefix("ticket=")).next()
+}
+
+/// The secret of `Authorization: Bearer …`.
+fn bearer_secret(header: &HeaderValue) -> Option<&str> {
+    let (scheme, secret) = header.to_str().ok()?.split_once(' ')?;
+    let secret = secret.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && secret.starts_with(store::SECRET_PREFIX)).then_some(secret)
+}
+
+/// Makes different spellings of a host equal.
+fn normalize_host(host: &str) -> String {
+    host.parse().map_or_else(|_| host.to_ascii_lowercase(), |address: IpAddr| address.to_string())
+}
+
+fn carries_body(method: &Method) -> bool {
+    method == Method::POST || method == Method::PUT || method == Method::PATCH
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    match (types.next().and_then(|value| value.to_str().ok()), types.next()) {
+        (Some(value), None) => {
+            value.split(';').next().is_some_and(|mime| mime.trim().eq_ignore_ascii_case("application/json"))
+        }
+        (Some(_), Some(_)) | (None, _) => false,
+    }
+}
+
+fn unknown_token() -> ErrorBody {
+    ErrorBody::new(ErrorCode::UnknownToken, "the token is malformed, unknown or revoked")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BROKER_PID_HEADER, ErrorCode, RequestGuard, bearer_secret};
+    use axum::http::{HeaderMap, HeaderValue, Method, Uri, header::HOST};
+    use std::time::Duration;
+
+    #[track_caller]
+    fn check(method: Method, headers: &[(&str, &str)], expected: Result<(), ErrorCode>) {
+        let guard = RequestGuard::new(8321, 1, Duration::from_secs(1));
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(
+                axum::http::HeaderName::try_from(*name).expect("a name"),
+                HeaderValue::try_from(*value).expect("a value"),
+            );
+        }
+        let checked = guard.check_headers(&method, &Uri::from_static("/mcp"), &map).map_err(|body| body.code);
+        assert_eq!(checked, expected, "{headers:?}");
+    }
+
+    #[test]
+    fn only_a_host_of_the_broker_is_allowed() {
+        for host in ["127.0.0.1:8321", "localhost:8321", "LOCALHOST:8321", "[::1]:8321", "127.9.9.9:8321"] {
+            check(Method::GET, &[("host", host)], Ok(()));
+        }
+        for host in [
+            "evil.example:8321",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "localhost.evil.example:8321",
+            "user@127.0.0.1:8321",
+            "10.0.0.1:8321",
+            "",
+            "127.0.0.1:8321, evil.example",
+        ] {
+            check(Method::GET, &[("host", host)], Err(ErrorCode::HostNotAllowed));
+        }
+        check(Method::GET, &[], Err(ErrorCode::HostMissing));
+        check(Method::GET, &[("host", "127.0.0.1:8321"), ("host", "127.0.0.1:8321")], Err(ErrorCode::HostNotAllowed));
+    }
+
+    #[test]
+    fn configured_host_names_are_allowed() {
+        let host = |guard: &RequestGuard, host: &'static str| {
+            let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+            guard.check_headers(&Method::GET, &Uri::from_static("/mcp"), &headers).map_err(|body| body.code)
+        };
+        let names = ["Review.example".to_owned(), "fd00:0::1".to_owned()];
+        let guard = |address: &str, port| {
+            RequestGuard::new(port, 1, Duration::from_secs(1)).with_hosts(address.parse().expect("an address"), &names)
+        };
+        let any = guard("0.0.0.0", 8321);
+        for name in ["127.0.0.1:8321", "localhost:8321", "review.EXAMPLE:8321", "[fd00::1]:8321"] {
+            assert_eq!(host(&any, name), Ok(()), "{name}");
+        }
+        for name in ["0.0.0.0:8321", "192.168.0.9:8321", "review.example", "review.example:80", "x.review.example:8321"]
+        {
+            assert_eq!(host(&any, name), Err(ErrorCode::HostNotAllowed), "{name}");
+        }
+        assert_eq!(host(&guard("192.168.0.9", 8321), "192.168.0.9:8321"), Ok(()));
+        assert_eq!(host(&guard("192.168.0.9", 80), "review.example"), Ok(()));
+    }
+
+    #[test]
+    fn a_bearer_secret_is_parsed() {
+        let parse = |text: &'static str| bearer_secret(&HeaderValue::from_static(text)).map(str::to_owned);
+        assert_eq!(parse("Bearer cs_1"), Some("cs_1".into()));
+        assert_eq!(parse("bearer  cs_1"), Some("cs_1".into()));
+        for malformed in ["cs_1", "Bearer", "Bearer ", "Basic cs_1", "Bearer sk_1"] {
+            assert_eq!(parse(malformed), None, "{malformed}");
+        }
+    }
+
+    #[test]
+    fn a_request_for_another_broker_is_rejected() {
+        let host = ("host", "127.0.0.1:8321");
+        let own = std::process::id().to_string();
+        check(Method::GET, &[host, (BROKER_PID_HEADER.as_str(), &own)], Ok(()));
+        check(Method::GET, &[host, (BROKER_PID_HEADER.as_str(), "1")], Err(ErrorCode::AnotherBroker));
+    }
+
+    #[test]
+    fn a_request_from_a_foreign_page_is_rejected() {
+        let host = ("host", "127.0.0.1:8321");
+        check(Method::GET, &[host, ("origin", "http://localhost:8321")], Ok(()));
+        for origin in ["null", "http://localhost:3000", "https://localhost:8321", "http://evil.example", "file://"] {
+            check(Method::GET, &[host, ("origin", origin)], Err(ErrorCode::OriginNotAllowed));
+        }
+        check(Method::GET, &[host, ("sec-fetch-site", "same-origin")], Ok(()));
+        check(Method::GET, &[host, ("sec-fetch-site", "none")], Ok(()));
+        check(Method::GET, &[host, ("sec-fetch-site", "cross-site")], Err(ErrorCode::CrossSite));
+        check(Method::GET, &[host, ("sec-fetch-site", "same-site")], Err(ErrorCode::CrossSite));
+    }
+
+    #[test]
+    fn only_json_bodies_are_allowed() {
+        let host = ("host", "127.0.0.1:8321");
+        check(Method::POST, &[host, ("content-type", "application/json; charset=utf-8")], Ok(()));
+        check(Method::POST, &[host, ("content-type", "text/plain")], Err(ErrorCode::UnsupportedMediaType));
+        check(Method::POST, &[host, ("content-type", "application/jsonp")], Err(ErrorCode::UnsupportedMediaType));
+        check(Method::POST, &[host], Err(ErrorCode::UnsupportedMediaType));
+    }
+}

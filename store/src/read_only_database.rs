@@ -1,0 +1,318 @@
+//! Reads the database file without a broker, for the gate, the hooks and `doctor`.
+//!
+//! A gate must answer when no broker runs, and must not disturb one that does. So the connection cannot write, creates
+//! and migrates nothing, and a database of another version is an error.
+
+use crate::{
+    StoreError,
+    sqlite::{MIGRATIONS, parse_all, to_u64},
+};
+use domain::{
+    diff::AffectedFile,
+    ids::ReviewNumber,
+    review::{Review, ReviewTarget},
+    time::Timestamp,
+};
+use serde::Deserialize;
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use std::{ops::Deref, path::Path, time::Duration};
+
+/// How long to wait while another process has locked the whole file. A broker never does that.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Most reviews found for one patch-id or tree. More than one is rare.
+const MAX_APPROVED: i64 = 50;
+
+/// Most open reviews listed. More would fill an agent's context.
+const MAX_OPEN: i64 = 50;
+
+/// A read-only connection to the database file.
+pub struct ReadOnlyStore(SqliteConnection);
+
+/// A review with its active content, and whether that content is approved. Seats and findings are not read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewedContent {
+    pub review: Review,
+    pub diff: Option<String>,
+    pub files: Vec<AffectedFile>,
+    /// The active content is approved.
+    pub approved: bool,
+    /// An earlier content was approved.
+    pub approved_before: bool,
+    /// The reviewers whose last vote approved this content.
+    pub approvers: Vec<Approver>,
+}
+
+impl Deref for ReviewedContent {
+    type Target = Review;
+
+    fn deref(&self) -> &Review {
+        &self.review
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Approver {
+    pub reviewer: String,
+    pub persona: String,
+    pub at: Timestamp,
+}
+
+/// The content that one round was submitted with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubmittedRound {
+    pub content_hash: String,
+    pub base: Option<String>,
+    pub diff: Option<String>,
+    pub target: Option<ReviewTarget>,
+}
+
+/// The files that a review changes.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ReviewFiles {
+    pub number: ReviewNumber,
+    pub approved: bool,
+    pub base: Option<String>,
+    pub files: Vec<AffectedFile>,
+}
+
+/// An open review with its seats. Findings are not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenReview {
+    pub review: Review,
+    /// The review's version at the latest verdict or counter-patch of a reviewer, or message to the proposer.
+    pub feedback_version: u64,
+}
+
+impl ReadOnlyStore {
+    /// Opens the file. The error says why it cannot be read.
+    pub async fn open(path: &Path) -> Result<Self, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Read(format!("no database at {}", path.display())));
+        }
+        let mut connection = connect(path).await?;
+        let found = find_schema_version(&mut connection).await?;
+        let ours = MIGRATIONS.iter().map(|step| step.version).max().unwrap_or_default();
+        let problem = match found.cmp(&ours) {
+            std::cmp::Ordering::Equal => return Ok(Self(connection)),
+            std::cmp::Ordering::Less => "an older version wrote it; `countersign serve` migrates it",
+            std::cmp::Ordering::Greater => "a newer version wrote it; update this program",
+        };
+        Err(StoreError::Read(problem.to_owned()))
+    }
+
+    /// What SQLite finds broken in the file.
+    pub async fn list_faults(&mut self) -> Result<Vec<String>, StoreError> {
+        // Not checked at compile time: a pragma has no table.
+        let lines: Vec<String> = sqlx::query_scalar("PRAGMA quick_check(5)").fetch_all(&mut self.0).await?;
+        Ok(lines.into_iter().filter(|line| line != "ok").collect())
+    }
+
+    pub async fn close(self) {
+        // Nothing was written, so an error has no consequence.
+        let _ = self.0.close().await;
+    }
+
+    /// Approved reviews of a diff with this patch-id, or of one that led to this tree; newest first.
+    pub async fn list_approved(&mut self, patch_id: Option<&str>, tree: &str) -> Result<Vec<ReviewNumber>, StoreError> {
+        let rows = sqlx::query!(
+            r#"SELECT number AS "number!" FROM reviews WHERE approved_hash IS NOT NULL AND patch_id = ?1
+               UNION SELECT number FROM reviews WHERE approved_hash IS NOT NULL AND tree_id = ?2
+               ORDER BY 1 DESC LIMIT ?3"#,
+            patch_id,
+            tree,
+            MAX_APPROVED
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        Ok(rows.into_iter().map(|row| ReviewNumber(row.number)).collect())
+    }
+
+    /// The files of the newest reviews with a diff, approved or not.
+    pub async fn list_review_files(&mut self, limit: i64) -> Result<Vec<ReviewFiles>, StoreError> {
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('number', 'R-' || r.number, 'approved', json(iif(r.approved_hash IS NULL, 'false', 'true')),
+                                  'base', r.base_commit, 'files', json(c.files)) AS "json!: String"
+               FROM reviews r JOIN contents c ON c.hash = r.content_hash
+               WHERE r.diff_check IS NOT NULL ORDER BY r.number DESC LIMIT ?"#,
+            limit
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        parse_all(&rows)
+    }
+
+    /// Reviews of the same plan as `review`, in the order in which they were proposed.
+    pub async fn list_plan(&mut self, review: &Review) -> Result<Vec<ReviewNumber>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT number FROM reviews WHERE phase = ?1 AND plan = ?2 AND project IS ?3 ORDER BY number",
+            review.proposer.phase,
+            review.proposer.plan,
+            review.proposer.project
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        Ok(rows.into_iter().map(|row| ReviewNumber(row.number)).collect())
+    }
+
+    /// The submitted contents, the latest round first.
+    pub async fn list_submitted_rounds(&mut self, number: ReviewNumber) -> Result<Vec<SubmittedRound>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT c.hash, c.base_commit, c.diff, r.target FROM rounds r
+             JOIN contents c ON c.hash = coalesce(r.submitted_hash, r.content_hash)
+             WHERE r.review = ? ORDER BY r.round DESC",
+            number.0
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        let submitted = rows.into_iter().map(|row| {
+            let target = row.target.as_deref().map(serde_json::from_str).transpose()?;
+            Ok(SubmittedRound { content_hash: row.hash, base: row.base_commit, diff: row.diff, target })
+        });
+        submitted.collect()
+    }
+
+    /// Whether a content with this hash was ever proposed.
+    pub async fn has_content(&mut self, hash: &str) -> Result<bool, StoreError> {
+        let row = sqlx::query!("SELECT hash FROM contents WHERE hash = ?", hash).fetch_optional(&mut self.0).await?;
+        Ok(row.is_some())
+    }
+
+    /// The counter-patch that the proposer accepted last.
+    pub async fn find_accepted_patch(&mut self, number: ReviewNumber) -> Result<Option<String>, StoreError> {
+        let row = sqlx::query!(
+            "SELECT diff FROM counter_patches WHERE review = ? AND status = 'accepted' ORDER BY id DESC LIMIT 1",
+            number.0
+        )
+        .fetch_optional(&mut self.0)
+        .await?;
+        Ok(row.map(|row| row.diff))
+    }
+
+    /// Finds reviews by `R-12`, `12`, an id, or the start of an id. At most six are listed.
+    pub async fn find_by_name(&mut self, name: &str) -> Result<Vec<(ReviewNumber, String)>, StoreError> {
+        let number = name.strip_prefix("R-").or_else(|| name.strip_prefix("r-")).unwrap_or(name).parse::<i64>().ok();
+        let (start, end) = (name.to_lowercase(), format!("{}~", name.to_lowercase()));
+        let rows = sqlx::query!(
+            r#"SELECT number AS "number!: i64", id FROM reviews WHERE number = ?1
+               UNION ALL
+               SELECT number, id FROM reviews WHERE id >= ?2 AND id < ?3
+                   AND NOT EXISTS (SELECT 1 FROM reviews WHERE number = ?1) LIMIT 6"#,
+            number,
+            start,
+            end
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        Ok(rows.into_iter().map(|row| (ReviewNumber(row.number), row.id)).collect())
+    }
+
+    pub async fn find_reviewed_content(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, StoreError> {
+        let row = sqlx::query!(
+            r#"SELECT r.body, coalesce(r.approved_hash = r.content_hash, 0) AS "approved!: bool", c.diff, c.files,
+                      EXISTS (SELECT 1 FROM events e WHERE e.review = r.number AND e.status = 'approved')
+                          AS "ever_approved!: bool"
+               FROM reviews r JOIN contents c ON c.hash = r.content_hash WHERE r.number = ?"#,
+            number.0
+        )
+        .fetch_optional(&mut self.0)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let review: Review = serde_json::from_str(&row.body)?;
+        Ok(Some(ReviewedContent {
+            approvers: self.list_approvers(number, &review.round.content_hash.0).await?,
+            diff: row.diff,
+            files: serde_json::from_str(&row.files)?,
+            approved: row.approved,
+            approved_before: row.ever_approved && !row.approved,
+            review,
+        }))
+    }
+
+    async fn list_approvers(&mut self, number: ReviewNumber, hash: &str) -> Result<Vec<Approver>, StoreError> {
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('reviewer', v.reviewer, 'persona', v.persona, 'at', v.at_ms) AS "json!: String"
+             FROM verdicts v WHERE v.review = ?1 AND v.content_hash = ?2 AND v.verdict = 'approved'
+               AND v.id = (SELECT max(l.id) FROM verdicts l WHERE l.review = v.review AND l.persona = v.persona
+                           AND l.verdict <> 'comment')
+             ORDER BY v.id"#,
+            number.0,
+            hash
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        parse_all(&rows)
+    }
+
+    /// Reviews that have not ended and changed since then; newest first.
+    pub async fn list_open_reviews(&mut self, since: Timestamp) -> Result<Vec<OpenReview>, StoreError> {
+        let rows = sqlx::query!(
+            r#"SELECT r.body,
+                      max(coalesce((SELECT max(id) FROM verdicts v WHERE v.review = r.number), 0),
+                          coalesce((SELECT max(id) FROM messages m
+                                    WHERE m.review = r.number AND m.role <> 'proposer'), 0),
+                          coalesce((SELECT max(id) FROM counter_patches p WHERE p.review = r.number), 0))
+                          AS "feedback_version!: i64",
+                      (SELECT json_group_array(json(s.body) ORDER BY s.position) FROM seats s
+                       WHERE s.review = r.number) AS "seats!: String"
+               FROM reviews r
+               WHERE r.status IN ('pending', 'claimed', 'in_review', 'changes_requested', 'approved', 'rejected')
+                 AND r.updated_at_ms >= ?1
+               ORDER BY r.number DESC LIMIT ?2"#,
+            since.0,
+            MAX_OPEN
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        let reviews = rows.into_iter().map(|row| {
+            let review: Review = serde_json::from_str(&row.body)?;
+            let review = Review { seats: serde_json::from_str(&row.seats)?, ..review };
+            Ok(OpenReview { review, feedback_version: to_u64(row.feedback_version)? })
+        });
+        reviews.collect()
+    }
+}
+
+async fn connect(path: &Path) -> Result<SqliteConnection, StoreError> {
+    let options = SqliteConnectOptions::new().filename(path).read_only(true).busy_timeout(LOCK_TIMEOUT);
+    let open = async |options: SqliteConnectOptions| {
+        let mut connection = options.optimize_on_close(false, None).connect().await?;
+        // SQLite reads the file here for the first time.
+        sqlx::query("SELECT 1 FROM sqlite_schema").fetch_optional(&mut connection).await?;
+        Ok::<_, sqlx::Error>(connection)
+    };
+    match open(options.clone()).await {
+        Ok(connection) => Ok(connection),
+        // Readers of a write-ahead log create a file beside it. If the folder is not writable and there is no log,
+        // no process writes, and the file can be read as it is.
+        Err(_) if !with_suffix(path, "-wal").exists() && !is_writable(path) => Ok(open(options.immutable(true)).await?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn is_writable(path: &Path) -> bool {
+    path.parent().and_then(|folder| folder.metadata().ok()).is_some_and(|folder| !folder.permissions().readonly())
+}
+
+/// The last applied migration.
+async fn find_schema_version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+    let table = sqlx::query!("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'")
+        .fetch_optional(&mut *connection)
+        .await?;
+    if table.is_none() {
+        return Err(StoreError::Read("the file is not a countersign database".to_owned()));
+    }
+    // Not checked at compile time: the table belongs to sqlx.
+    let newest = sqlx::query_scalar::<_, Option<i64>>("SELECT max(version) FROM _sqlx_migrations WHERE success");
+    Ok(newest.fetch_one(connection).await?.unwrap_or_default())
+}
+
+#[cfg(test)]
+#[path = "read_only_database_tests.rs"]
+mod tests;

@@ -1,0 +1,346 @@
+//! SQL statements that write a review, its events and its findings. All statements are prepared when the database is
+//! opened, so one that does not fit the schema fails the start and not a review.
+
+use super::{reviewers, webhooks};
+use crate::{Change, StoreError};
+use domain::{
+    content::{Content, ContentHash},
+    ids::VALIDATOR,
+    review::{Event, LoggedEvent, VerdictGiven},
+    verdict::Verdict,
+};
+use rusqlite::{Connection, params};
+use std::path::Path;
+
+const INSERT_CONTENT_IF_NEW: &str =
+    "INSERT INTO contents (hash, intent, description, diff, base_commit, files, flags, diff_note)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (hash) DO NOTHING";
+
+const INSERT_REVIEW: &str =
+    "INSERT INTO reviews (number, body, id, project, category, priority, queued_seq, free_seats)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+/// In an assignment, a column has the value before the update.
+const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET body = ?3, queued_seq = coalesce(?4, queued_seq),
+    free_seats = ?5, first_claimed_at_ms = coalesce(first_claimed_at_ms, ?6),
+    first_verdict_at_ms = coalesce(first_verdict_at_ms, ?7),
+    decided_at_ms = CASE WHEN status = ?8 OR ?8 = 'closed' THEN decided_at_ms
+                         WHEN ?8 = 'approved' OR ?8 = 'rejected' OR ?8 = 'cancelled' THEN ?9 END,
+    closed_at_ms = CASE WHEN ?8 = 'closed' THEN coalesce(closed_at_ms, ?9) END,
+    pending_ms = pending_ms + CASE WHEN status = 'pending' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
+    claimed_ms = claimed_ms + CASE WHEN status = 'claimed' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
+    in_review_ms = in_review_ms + CASE WHEN status = 'in_review' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
+    changes_requested_ms = changes_requested_ms
+                           + CASE WHEN status = 'changes_requested' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
+    approved_ms = approved_ms + CASE WHEN status = 'approved' THEN max(0, ?9 - updated_at_ms) ELSE 0 END
+    WHERE number = ?1 AND version = ?2";
+
+const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body) VALUES (?1, ?2, ?3)
+    ON CONFLICT (review, position) DO UPDATE SET body = excluded.body WHERE body <> excluded.body";
+
+const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
+    tick, payload, waiting_on) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+const UPSERT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, submitted_at_ms, target)
+    VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (review, round) DO UPDATE SET submitted_hash = coalesce(submitted_hash, content_hash),
+    content_hash = excluded.content_hash";
+
+const INSERT_VERDICT: &str = "INSERT INTO verdicts (review, id, round, persona, reviewer, generation, verdict, reason,
+    summary, metrics, content_hash, at_ms, claimed_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+
+const INSERT_MESSAGE: &str = "INSERT INTO messages (review, id, round, persona, recipient, role, sender, body,
+    anchor, metadata, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+const INSERT_PATCH: &str = "INSERT INTO counter_patches (review, id, round, persona, reviewer, diff, status, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', ?7)";
+
+const DECIDE_PATCH_IF_PENDING: &str =
+    "UPDATE counter_patches SET status = ?3 WHERE review = ?1 AND id = ?2 AND status = 'pending'";
+
+const HAS_PENDING_PATCH: &str = "SELECT 1 FROM counter_patches WHERE review = ?1 AND status = 'pending' LIMIT 1";
+
+const DROP_PATCHES_WITHOUT_SEAT: &str = "UPDATE counter_patches SET status = 'dropped'
+    WHERE review = ?1 AND status = 'pending'
+    AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.review = ?1 AND seats.patch_id = counter_patches.id)";
+
+const UPSERT_FINDING: &str = "INSERT INTO findings (number, review, verdict, body, updated_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (number) DO UPDATE SET body = excluded.body, updated_at_ms = excluded.updated_at_ms
+    WHERE review = excluded.review";
+
+const SAVE_BOOT: &str =
+    "INSERT INTO boots (boot_id, offset_ms, first_seen_ms) VALUES (?1, ?2, ?3) ON CONFLICT (boot_id) DO NOTHING";
+
+const ALL: &[&str] = &[
+    INSERT_CONTENT_IF_NEW,
+    INSERT_REVIEW,
+    UPDATE_REVIEW_IF_VERSION,
+    UPSERT_SEAT,
+    APPEND_EVENT,
+    UPSERT_ROUND,
+    INSERT_VERDICT,
+    INSERT_MESSAGE,
+    INSERT_PATCH,
+    DECIDE_PATCH_IF_PENDING,
+    HAS_PENDING_PATCH,
+    DROP_PATCHES_WITHOUT_SEAT,
+    UPSERT_FINDING,
+    SAVE_BOOT,
+];
+
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // FULL: an acknowledged change survives a power loss, not only a crash.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    connection.pragma_update(None, "cache_size", -16_384)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    let statements = || ALL.iter().chain(webhooks::STATEMENTS).chain(reviewers::STATEMENTS);
+    connection.set_prepared_statement_cache_capacity(statements().count() * 2);
+    for sql in statements() {
+        connection.prepare_cached(sql)?;
+    }
+    Ok(connection)
+}
+
+/// Stores a content under the hash of its round. Hashing it again here would delay every caller.
+pub(super) fn insert_content(connection: &Connection, hash: &ContentHash, content: &Content) -> Result<(), StoreError> {
+    connection.prepare_cached(INSERT_CONTENT_IF_NEW)?.execute(params![
+        hash.0,
+        content.intent,
+        content.description,
+        content.diff,
+        content.base_commit,
+        serde_json::to_string(&content.files)?,
+        serde_json::to_string(&content.flags)?,
+        content.diff_note,
+    ])?;
+    Ok(())
+}
+
+pub(super) fn insert_review(connection: &Connection, change: &Change, queued_seq: u64) -> Result<(), StoreError> {
+    let review = &change.review;
+    connection.prepare_cached(INSERT_REVIEW)?.execute(params![
+        review.number.0,
+        change.body,
+        review.id.to_string(),
+        review.proposer.project,
+        review.category.map(|category| category.as_str()),
+        review.priority.rank(),
+        queued_seq,
+        review.free_seats().count(),
+    ])?;
+    Ok(())
+}
+
+/// Replaces the snapshot that the command was decided from. Fails if the database has another version.
+pub(super) fn update_review_if_version(
+    connection: &Connection,
+    change: &Change,
+    version: u64,
+    queued_seq: Option<u64>,
+) -> Result<(), StoreError> {
+    let review = &change.review;
+    let first_at = |is: fn(&Event) -> bool| change.events.iter().find(|recorded| is(&recorded.event)).map(|it| it.at.0);
+    let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
+        review.number.0,
+        version,
+        change.body,
+        queued_seq,
+        review.free_seats().count(),
+        first_at(|event| matches!(event, Event::Claimed { .. })),
+        first_at(|event| matches!(event, Event::VerdictGiven(given) if given.verdict.is_vote())),
+        review.status.as_str(),
+        review.updated_at.0,
+    ])?;
+    match changed {
+        1 => Ok(()),
+        _ => Err(StoreError::Write(format!("{} is not at version {version} in the database", review.number))),
+    }
+}
+
+pub(super) fn upsert_seats(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(UPSERT_SEAT)?;
+    for (position, body) in change.seats.iter().enumerate() {
+        statement.execute(params![change.review.number.0, position, body])?;
+    }
+    Ok(())
+}
+
+pub(super) fn append_event(
+    connection: &Connection,
+    change: &Change,
+    recorded: &LoggedEvent,
+    payload: &str,
+    seq: u64,
+) -> Result<(), StoreError> {
+    let review = &change.review;
+    connection.prepare_cached(APPEND_EVENT)?.execute(params![
+        seq,
+        review.number.0,
+        recorded.version,
+        recorded.event.kind().as_str(),
+        recorded.event.actor(),
+        review.status.as_str(),
+        review.round.number,
+        review.claim_generation,
+        recorded.at.0,
+        change.tick.0,
+        payload,
+        change.waiting_on,
+    ])?;
+    Ok(())
+}
+
+/// Writes the rows beside the snapshot that an event adds or changes.
+pub(super) fn write_event_rows(
+    connection: &Connection,
+    change: &Change,
+    recorded: &LoggedEvent,
+) -> Result<(), StoreError> {
+    let review = change.review.number.0;
+    match &recorded.event {
+        Event::Proposed(proposed) => upsert_round(connection, change, proposed.round.number, recorded),
+        Event::Revised { round, .. } => {
+            upsert_round(connection, change, round.number, recorded)?;
+            drop_patches(connection, review)
+        }
+        Event::VerdictGiven(given) => insert_verdict(connection, change, recorded, given),
+        Event::MessageAdded { persona, to, role, by, round, body, anchor, metadata, requeued, .. } => {
+            let anchor = anchor.as_ref().map(serde_json::to_string).transpose()?;
+            let metadata = metadata.as_ref().map(ToString::to_string);
+            connection.prepare_cached(INSERT_MESSAGE)?.execute(params![
+                review,
+                recorded.version,
+                round,
+                persona,
+                to.map(|to| to.as_str()),
+                role.as_str(),
+                by,
+                body,
+                anchor,
+                metadata,
+                recorded.at.0,
+            ])?;
+            if requeued.is_some() { drop_patches(connection, review) } else { Ok(()) }
+        }
+        Event::CounterPatchAccepted { patch, .. } => {
+            decide_patch(connection, review, *patch, "accepted")?;
+            upsert_round(connection, change, change.review.round.number, recorded)?;
+            drop_patches(connection, review)
+        }
+        Event::Rebased { .. } => upsert_round(connection, change, change.review.round.number, recorded),
+        Event::CounterPatchRejected { patch, .. } => decide_patch(connection, review, *patch, "rejected"),
+        Event::AutoRejected { message, generation, .. } => {
+            let round = &change.review.round;
+            connection.prepare_cached(INSERT_VERDICT)?.execute(params![
+                review,
+                recorded.version,
+                round.number,
+                VALIDATOR,
+                VALIDATOR,
+                generation,
+                Verdict::ChangesRequested.as_str(),
+                message,
+                None::<&str>,
+                None::<&str>,
+                round.content_hash.0,
+                recorded.at.0,
+                None::<i64>,
+            ])?;
+            drop_patches(connection, review)
+        }
+        Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, review),
+        Event::Claimed { .. }
+        | Event::ReservationEnded { .. }
+        | Event::ClaimRenewed { .. }
+        | Event::SeatAdded { .. }
+        | Event::FindingUpdated(_) => Ok(()),
+    }
+}
+
+/// Writes the findings that a change touches. A finding keeps the verdict that raised it.
+pub(super) fn upsert_findings(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+    if change.findings.is_empty() {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(UPSERT_FINDING)?;
+    let review = &change.review;
+    for (number, body) in &change.findings {
+        let written = statement.execute(params![number, review.number.0, review.version, body, review.updated_at.0])?;
+        if written == 0 {
+            return Err(StoreError::Write(format!("finding {number} belongs to another review")));
+        }
+    }
+    Ok(())
+}
+
+fn upsert_round(
+    connection: &Connection,
+    change: &Change,
+    number: u32,
+    recorded: &LoggedEvent,
+) -> Result<(), StoreError> {
+    let (review, hash) = (change.review.number.0, &change.review.round.content_hash.0);
+    let target = change.review.round.target.as_ref().map(serde_json::to_string).transpose()?;
+    connection.prepare_cached(UPSERT_ROUND)?.execute(params![review, number, hash, recorded.at.0, target])?;
+    Ok(())
+}
+
+fn insert_verdict(
+    connection: &Connection,
+    change: &Change,
+    recorded: &LoggedEvent,
+    given: &VerdictGiven,
+) -> Result<(), StoreError> {
+    let review = change.review.number.0;
+    let VerdictGiven { round, persona, by, .. } = given;
+    let metrics = given.metrics.as_ref().map(serde_json::to_string).transpose()?;
+    let seat = change.review.seats.iter().find(|seat| seat.persona == *persona);
+    let claimed_at = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.at.0);
+    connection.prepare_cached(INSERT_VERDICT)?.execute(params![
+        review,
+        recorded.version,
+        round,
+        persona,
+        by,
+        given.generation,
+        given.verdict.as_str(),
+        given.reason,
+        given.summary,
+        metrics,
+        given.content_hash.0,
+        recorded.at.0,
+        claimed_at,
+    ])?;
+    if given.offers_patch {
+        let diff = change.patch.as_deref().ok_or_else(|| StoreError::Write("the counter-patch has no text".into()))?;
+        let row = params![review, recorded.version, round, persona, by, diff, recorded.at.0];
+        connection.prepare_cached(INSERT_PATCH)?.execute(row)?;
+        drop_patches(connection, review)?;
+    }
+    Ok(())
+}
+
+fn decide_patch(connection: &Connection, review: i64, id: u64, status: &str) -> Result<(), StoreError> {
+    connection.prepare_cached(DECIDE_PATCH_IF_PENDING)?.execute(params![review, id, status])?;
+    Ok(())
+}
+
+/// Marks pending counter-patches as dropped if no seat refers to them any more.
+fn drop_patches(connection: &Connection, review: i64) -> Result<(), StoreError> {
+    if connection.prepare_cached(HAS_PENDING_PATCH)?.exists([review])? {
+        connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([review])?;
+    }
+    Ok(())
+}
+
+pub(super) fn save_boot(connection: &Connection, boot_id: &str, offset_ms: i64, now_ms: i64) -> Result<(), StoreError> {
+    connection.prepare_cached(SAVE_BOOT)?.execute(params![boot_id, offset_ms, now_ms])?;
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! `cargo xtask test` and the long tests: runs them, and installs the real clients that some of them need.
+
+use std::ffi::OsString;
+use std::fs;
+
+use anyhow::Context as _;
+
+use crate::subprocess::{cargo, program, root, run, succeeds};
+
+const CLIENTS: &str = "tests/clients";
+/// A copy of the lock file that was installed. File times do not help here: a checkout changes them.
+const STAMP: &str = "node_modules/.installed-lock.json";
+
+pub(crate) fn test(arguments: &[OsString]) -> anyhow::Result<()> {
+    let rest: Vec<_> = arguments.iter().filter(|argument| *argument != "--no-clients").collect();
+    // Not after `cargo build`: without dev-dependencies the features differ, and everything would be compiled twice.
+    let mut tests = cargo(["test", "--workspace"]);
+    if rest.len() < arguments.len() {
+        eprintln!("xtask: SKIPPED by --no-clients: real clients and the MCP conformance suite");
+        tests.env("COUNTERSIGN_SKIP_CLIENTS", "1");
+    } else {
+        install_clients()?;
+    }
+    run(tests.args(rest))?;
+    warn_if_python_is_missing();
+    Ok(())
+}
+
+/// Printed after the tests, where it is noticed: the test can only skip itself.
+fn warn_if_python_is_missing() {
+    if !succeeds(program("python3").args(["-c", "import venv, ensurepip"])) {
+        eprintln!("xtask: SKIPPED schemathesis (generated requests to the REST API): python3 with venv is missing");
+    }
+}
+
+/// Runs ignored long tests one after the other. `size` is the variable that sets their length.
+pub(crate) fn ignored(name: &str, size: &str, arguments: &[OsString]) -> anyhow::Result<()> {
+    let mut test = cargo(["test", "--release", "--test", "it", "--"]);
+    test.args(["--ignored", "--nocapture", "--test-threads=1", name]);
+    if let Some(number) = number(arguments)? {
+        test.env(size, number);
+    }
+    run(&mut test)
+}
+
+fn number(arguments: &[OsString]) -> anyhow::Result<Option<&OsString>> {
+    match arguments {
+        [] => Ok(None),
+        [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => Ok(Some(number)),
+        _ => anyhow::bail!("expected one whole number, or no argument"),
+    }
+}
+
+/// Measures anchors on the sample history or on another repository. Git does most of the work, so a debug build is fast
+/// enough.
+pub(crate) fn anchors(arguments: &[OsString]) -> anyhow::Result<()> {
+    let mut test = cargo(["test", "--test", "it", "--", "--ignored", "--nocapture", "anchors_measured"]);
+    match arguments {
+        [] => {}
+        [repository] => {
+            let repository = fs::canonicalize(repository).context("cannot open the repository")?;
+            test.env("COUNTERSIGN_TEST_HISTORY", repository);
+        }
+        _ => anyhow::bail!("usage: cargo xtask anchors [REPOSITORY]"),
+    }
+    run(&mut test)
+}
+
+/// Runs the test that compares docs/openapi.json, and lets it write the file.
+pub(crate) fn openapi() -> anyhow::Result<()> {
+    let mut test = cargo(["test", "--package", "countersign-api", "--lib", "--", "--exact"]);
+    test.arg("openapi::tests::the_committed_document_is_up_to_date");
+    run(test.env("COUNTERSIGN_UPDATE_OPENAPI", "1"))
+}
+
+/// Runs the schemathesis test with more examples than CI does.
+pub(crate) fn schemathesis(arguments: &[OsString]) -> anyhow::Result<()> {
+    let number = number(arguments)?.cloned().unwrap_or_else(|| "100".into());
+    let mut test = cargo(["test", "--test", "it", "--", "--exact", "--nocapture"]);
+    test.arg("api::openapi::no_generated_request_is_answered_outside_the_description");
+    run(test.env("COUNTERSIGN_TEST_EXAMPLES", number))
+}
+
+fn install_clients() -> anyhow::Result<()> {
+    let clients = root().join(CLIENTS);
+    let Ok(wanted) = fs::read(clients.join("package-lock.json")) else {
+        return Ok(());
+    };
+    let stamp = clients.join(STAMP);
+    if fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    anyhow::ensure!(
+        succeeds(program("npm").arg("--version")),
+        "npm is missing, and the tests with the real clients need it; install Node, or run \
+         `cargo xtask test --no-clients`"
+    );
+    run(program("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&clients))?;
+    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
+}
