@@ -11,6 +11,7 @@
 mod assigned_seat;
 mod dedicated;
 mod exited_reviewers;
+mod idle_sessions;
 mod one_shot;
 mod prompt_context;
 mod quoted_prompt;
@@ -18,7 +19,7 @@ mod review_events;
 mod reviewer_actor;
 mod reviewer_registry;
 mod scaler;
-mod sessions;
+
 mod spawn_health;
 mod spawn_plan;
 

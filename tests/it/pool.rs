@@ -2,6 +2,8 @@
 
 mod broker_exit;
 mod client_launch;
+mod dedicated;
+mod dedicated_failures;
 mod failures;
 mod one_shot;
 mod one_shot_failures;

@@ -7,6 +7,7 @@ pub(crate) mod client;
 pub(crate) mod command;
 pub(crate) mod conformance_suite;
 pub(crate) mod database;
+pub(crate) mod dedicated;
 pub(crate) mod http_receiver;
 pub(crate) mod json_schema;
 pub(crate) mod load;

@@ -128,9 +128,9 @@ impl Runner {
     }
 }
 
-/// Why a seat was given up, with the last line that the client printed.
+/// Why a seat was given up, with the last line that the client printed for people.
 pub(crate) fn with_last_words(message: &str, last_words: &[String]) -> String {
-    let detail = match last_words.last() {
+    let detail = match last_words.iter().rfind(|line| !line.starts_with('{')) {
         Some(last) if !message.contains(last.as_str()) => format!("{message}; last words: {last}"),
         Some(_) | None => message.to_owned(),
     };

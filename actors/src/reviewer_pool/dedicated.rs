@@ -11,7 +11,7 @@
 //! No process runs between two turns. The pool starts at most one process per reviewer, so a session is never continued
 //! twice at the same time.
 
-mod message;
+mod turn_message;
 
 use super::{
     assigned_seat::{AssignedSeat, retry_transient, with_last_words},
@@ -37,7 +37,6 @@ use domain::{
     text,
     waiting_on::{Turn, TurnReason, TurnTool, waiting_on},
 };
-use message::TurnMessage;
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -45,6 +44,7 @@ use std::{
 use store::{ReviewerRow, SessionTotals};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use turn_message::TurnMessage;
 use uuid::Uuid;
 
 /// How often a client is run in one turn before an operator is asked. A new session is not counted.

@@ -54,11 +54,16 @@ impl Scripted {
     }
 }
 
-/// Writes the files of a persona into the user's settings.
+/// Writes the files of a one-shot persona into the user's settings.
 pub(crate) fn write_persona(home: &Path, name: &str, settings: &str) {
+    write_persona_of_mode(home, name, "one_shot", settings);
+}
+
+/// Writes the files of a persona into the user's settings.
+pub(crate) fn write_persona_of_mode(home: &Path, name: &str, mode: &str, settings: &str) {
     let folder = home.join(".config/countersign/personas");
     fs::create_dir_all(&folder).unwrap();
-    let head = format!("focus = \"what {name} means\"\nprompt = \"{name}.md\"\nmode = \"one_shot\"\n");
+    let head = format!("focus = \"what {name} means\"\nprompt = \"{name}.md\"\nmode = \"{mode}\"\n");
     fs::write(folder.join(format!("{name}.toml")), head + settings).unwrap();
     fs::write(folder.join(format!("{name}.md")), format!("You are the {name} reviewer.\n")).unwrap();
 }

@@ -156,5 +156,5 @@ impl TurnMessage<'_> {
 }
 
 #[cfg(test)]
-#[path = "message_tests.rs"]
+#[path = "turn_message_tests.rs"]
 mod tests;

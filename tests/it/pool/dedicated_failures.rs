@@ -1,0 +1,162 @@
+//! Dedicated reviewers that fail, reach a limit or are killed.
+#![cfg(target_os = "linux")]
+
+use crate::support::{
+    dedicated::{DedicatedReviewers, exit, hangs, prints, says, votes},
+    pool::marked,
+    wait_until::wait_until,
+};
+use serde_json::json;
+use std::{collections::BTreeSet, fs};
+
+const SECURITY: &str = "security-R-1";
+
+#[tokio::test]
+async fn a_turn_without_an_act_is_repeated_once_and_then_handed_to_an_operator() {
+    let scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.script(SECURITY, 1, &[exit(3)]);
+    let status = scene.turn_becomes("operator", "escalated").await;
+    assert_eq!(status["escalate_why"], "could_not_review", "{status}");
+    let message = scene.message(SECURITY, 1).await;
+    assert!(message.contains("Your last run of this turn did not end well: it failed: exit code 3"), "{message}");
+    let failed = scene.state_becomes(SECURITY, "failed").await;
+    assert!(failed["last_words"][0].as_str().unwrap().starts_with("it failed: exit code 3"), "{failed}");
+
+    // The operator's word gives it another turn.
+    scene.script(SECURITY, 2, &[votes("approved", json!({}))]);
+    let word = json!({ "review_id": "R-1", "sender_role": "operator", "caller_id": "olga", "body": "try again",
+                       "to": "reviewers" });
+    scene.client().call("add_message", word).await;
+    scene.status_becomes("approved").await;
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_lost_session_ends_in_a_fresh_one_that_knows_the_history() {
+    let scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.script(SECURITY, 1, &[votes("changes_requested", json!({}))]);
+    scene.status_becomes("changes_requested").await;
+    let before = scene.state_becomes(SECURITY, "waiting").await["reviewer_session_id"].clone();
+    // The second run of the turn finds the script that a fresh session needs.
+    let lost = json!({ "type": "result", "is_error": true, "errors": ["No conversation found with session ID: x"] });
+    scene.script(SECURITY, 2, &[prints(lost), exit(1)]);
+    scene.author_writes("security", "which line?").await;
+    let find_fresh = async || {
+        let message = scene.message(SECURITY, 2).await;
+        message.contains("it begins a new one").then_some(message)
+    };
+    let fresh = wait_until("a fresh session", find_fresh).await;
+    for part in ["You are the security reviewer.", "which line?", "+zwei", "You have judged round 1"] {
+        assert!(fresh.contains(part), "no {part} in {fresh}");
+    }
+    scene.turn_becomes("operator", "escalated").await;
+    let row = scene.state_becomes(SECURITY, "failed").await;
+    assert_eq!(row["fresh_starts"], 1);
+    assert_ne!(row["reviewer_session_id"], before);
+    let audit = scene.audit().await;
+    assert!(audit.iter().any(|line| line.contains("its session could not be continued")), "{audit:#?}");
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_deleted_session_folder_ends_in_a_fresh_session() {
+    let scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.script(SECURITY, 1, &[says("is two needed?")]);
+    scene.state_becomes(SECURITY, "waiting").await;
+    fs::remove_dir_all(scene.session_folder(SECURITY)).unwrap();
+    scene.script(SECURITY, 2, &[votes("approved", json!({}))]);
+    scene.author_writes("security", "yes").await;
+    scene.status_becomes("approved").await;
+    let message = scene.message(SECURITY, 2).await;
+    assert!(message.contains("You are the security reviewer.") && message.contains("is two needed?"), "{message}");
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn turns_and_tokens_are_limited() {
+    let personas = [("security", "max_turns = 1"), ("tests", "max_tokens = 1000")];
+    let scene = DedicatedReviewers::start(&personas, "").await;
+    scene.propose(&["security", "tests"]).await;
+    scene.script(SECURITY, 1, &[votes("approved", json!({}))]);
+    let usage = json!({ "type": "turn.completed", "usage": { "input_tokens": 990, "output_tokens": 10 } });
+    scene.script("tests-R-1", 1, &[prints(usage), says("is two needed?")]);
+    scene.turn_becomes("proposer", "message").await;
+    scene.state_becomes("tests-R-1", "waiting").await;
+
+    // A seat without a vote is given up.
+    scene.author_writes("tests", "yes").await;
+    scene.turn_becomes("operator", "escalated").await;
+    let failed = scene.state_becomes("tests-R-1", "failed").await;
+    assert!(
+        failed["last_words"][0].as_str().unwrap().starts_with("its 1000 tokens for this review are used up"),
+        "{failed}"
+    );
+    assert!(!scene.has_begun("tests-R-1", 2), "no process was started");
+
+    // A seat with a vote says so in the discussion.
+    let word = json!({ "review_id": "R-1", "sender_role": "operator", "caller_id": "olga", "body": "why approved?",
+                       "persona": "security" });
+    scene.client().call("add_message", word).await;
+    let discussion = async || {
+        let messages = scene.client().call("get_discussion", json!({ "review_id": "R-1" })).await;
+        messages.to_string().contains("its 1 turns for this review are used up").then_some(())
+    };
+    wait_until("it says that it cannot answer", discussion).await;
+    scene.turn_becomes("operator", "escalated").await;
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_killed_reviewer_continues_its_session_in_the_same_turn() {
+    let scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.script(SECURITY, 1, &[hangs()]);
+    scene.message(SECURITY, 1).await;
+    let process = marked(&BTreeSet::from([SECURITY.to_owned()])).into_iter().find(is_reviewer).expect("it runs");
+    scene.script(SECURITY, 1, &[votes("approved", json!({}))]);
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(process.pid.cast_signed()), nix::sys::signal::Signal::SIGKILL)
+        .unwrap();
+    scene.status_becomes("approved").await;
+    let message = scene.message(SECURITY, 1).await;
+    assert!(message.contains("killed by SIGKILL") && !message.contains("You are the security reviewer."), "{message}");
+    let row = scene.state_becomes(SECURITY, "waiting").await;
+    assert_eq!((&row["turns"], &row["fresh_starts"]), (&json!(1), &json!(0)));
+    scene.broker.stop_and_check().await;
+}
+
+/// Not the shim above it.
+fn is_reviewer(process: &crate::support::pool::Process) -> bool {
+    let command = fs::read_to_string(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+    command.contains("takes_a_turn")
+}
+
+#[tokio::test]
+async fn a_killed_broker_continues_the_conversation() {
+    let mut scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.script(SECURITY, 1, &[hangs()]);
+    // In the middle of the first turn.
+    scene.message(SECURITY, 1).await;
+    scene.broker = scene.broker.kill_and_restart().await;
+    scene.script(SECURITY, 2, &[says("is two needed?")]);
+    scene.turn_becomes("proposer", "message").await;
+    // Between two turns: the seat stays reserved.
+    scene.state_becomes(SECURITY, "waiting").await;
+    scene.broker = scene.broker.kill_and_restart().await;
+    let refused = scene.client().try_call("claim_review", json!({ "review_id": "R-1", "reviewer_id": "bob" })).await;
+    assert_eq!(refused.unwrap_err()["code"], "reserved");
+    scene.script(SECURITY, 3, &[votes("approved", json!({}))]);
+    scene.author_writes("security", "yes").await;
+    scene.status_becomes("approved").await;
+    let row = scene.state_becomes(SECURITY, "waiting").await;
+    let history = fs::read_to_string(scene.session_folder(SECURITY).join("history")).unwrap();
+    let session = row["reviewer_session_id"].as_str().unwrap();
+    // The first turn is part of it, unless the broker was killed before it knew that anything was recorded.
+    assert!(history.ends_with(&format!("turn 2 of {session}\nturn 3 of {session}\n")), "{history}");
+    scene.client().call("close_review", json!({ "review_id": "R-1", "closer_role": "proposer" })).await;
+    scene.nothing_is_left().await;
+    scene.broker.stop_and_check().await;
+}
