@@ -2,6 +2,7 @@
 
 mod agent_loop;
 mod conversations;
+mod dedicated;
 mod init;
 mod one_shot;
 mod panel;

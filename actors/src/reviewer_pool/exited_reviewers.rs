@@ -13,7 +13,7 @@ use super::{
 use crate::{
     error::BrokerError,
     gateway::Reviews,
-    reviewer_process::{orphans::sweep, session_home},
+    reviewer_process::{orphans, session_home},
     workspace,
 };
 use domain::{
@@ -240,15 +240,16 @@ pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
     });
     let coming_back: HashSet<_> =
         reviewers.iter().filter(|row| row.is_coming_back()).map(|row| row.id.clone()).collect();
-    let reviewers: Vec<_> = reviewers.into_iter().map(|row| (row.id, row.process)).collect();
-    let killed = sweep(reviewers.clone()).await;
+    let folder = &shared.settings.pool.folder;
+    let processes = reviewers.iter().map(|row| (orphans::mark(row, folder), row.process.clone())).collect();
+    let killed = orphans::sweep(processes).await;
     if !reviewers.is_empty() {
         tracing::warn!(reviewers = reviewers.len(), killed, "cleaned up reviewers of an earlier run");
     }
     // Awaited, so that it does not remove the folder of a new reviewer.
     let _ = workspace::remove(workspace::root(&shared.settings.pool.folder)).await;
     let mut ids = Vec::new();
-    for (id, _) in reviewers {
+    for ReviewerRow { id, .. } in reviewers {
         let exit = "its broker ended".to_owned();
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit, ran_ms: None };
         if let Err(error) = reviews.record(shared.clock.now(), None, Some(event)).await {

@@ -14,8 +14,7 @@ use crate::{
     Shared,
     mailbox::{ActorStats, Mailbox},
     reviewer_process::{
-        Process, ProcessExit, ProcessSpec,
-        orphans::sweep,
+        Process, ProcessExit, ProcessSpec, orphans,
         output::{Caps, Log, Output},
     },
     submission::Submissions,
@@ -221,7 +220,8 @@ impl Runner {
         }
         let (exit, interruption) = self.wait(&mut process, deadline, abort).await;
         if let ProcessExit::Lost(_) = exit {
-            sweep(vec![(self.row.id.clone(), identity)]).await;
+            let mark = orphans::mark(&self.row, &self.shared.settings.pool.folder);
+            orphans::sweep(vec![(mark, identity)]).await;
         }
         let mut last_words = match output {
             Some(output) => output.finish().await,

@@ -1,16 +1,19 @@
 //! Finds and kills leftover processes of reviewers whose shim has died.
 //!
 //! A process is killed only if it certainly belongs to such a reviewer. A shim is recognised by its
-//! [`ProcessIdentity`], other processes by the variable that every reviewer has in its environment, or because they
+//! [`ProcessIdentity`], other processes by the [`mark`] that every reviewer has in its environment, or because they
 //! descend from one of these.
 
 use super::ProcessIdentity;
 use super::procfs::{self, Entry};
-use super::runtime::REVIEWER_ID_VARIABLE;
+use super::runtime::{REVIEWER_ID_VARIABLE, SESSION_DIR_VARIABLE};
+use super::session_home;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Duration;
+use store::ReviewerRow;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
@@ -19,7 +22,16 @@ const RETRY_DELAY: Duration = Duration::from_millis(10);
 /// How often the process list is read again to find processes that were forked in the meantime.
 const MAX_SCANS: usize = 20;
 
-/// Kills what is left of these reviewers, given by their id and the identity of their shim. Returns the number of
+/// The variable by which the processes of a reviewer are recognised. `pool_folder` is the folder of the pool.
+pub fn mark(row: &ReviewerRow, pool_folder: &Path) -> String {
+    match row.session {
+        // The names of dedicated reviewers repeat in other brokers of the machine, their folders do not.
+        Some(_) => format!("{SESSION_DIR_VARIABLE}={}", session_home::path(pool_folder, &row.id).display()),
+        None => format!("{REVIEWER_ID_VARIABLE}={}", row.id),
+    }
+}
+
+/// Kills what is left of these reviewers, given by their [`mark`] and the identity of their shim. Returns the number of
 /// processes it found.
 pub async fn sweep(reviewers: Vec<(String, ProcessIdentity)>) -> usize {
     if reviewers.is_empty() {
@@ -41,7 +53,7 @@ pub async fn sweep(reviewers: Vec<(String, ProcessIdentity)>) -> usize {
 struct OrphanSweep {
     /// Shims of this boot.
     shims: HashSet<ProcessKey>,
-    /// `NAME=id` of every reviewer.
+    /// The marks of all reviewers.
     variables: Vec<String>,
     /// All processes found so far; their descendants are searched too.
     found: HashSet<ProcessKey>,
@@ -62,7 +74,7 @@ impl OrphanSweep {
         let shims = of_this_boot
             .filter_map(|(_, shim)| Some((Pid::from_raw(i32::try_from(shim.pid).ok()?), shim.start_time)))
             .collect();
-        let variables = reviewers.iter().map(|(id, _)| format!("{REVIEWER_ID_VARIABLE}={id}")).collect();
+        let variables = reviewers.into_iter().map(|(mark, _)| mark).collect();
         Self { shims, variables, found: HashSet::new(), is_clean: false }
     }
 

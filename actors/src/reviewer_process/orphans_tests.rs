@@ -20,8 +20,12 @@ fn identity(child: &Child) -> ProcessIdentity {
 }
 
 fn count_live(id: &str) -> usize {
-    let variables = [format!("{REVIEWER_ID_VARIABLE}={id}")];
+    let variables = [variable(id)];
     procfs::all().iter().filter(|entry| !entry.dead && procfs::has_variable(entry.pid, &variables)).count()
+}
+
+fn variable(id: &str) -> String {
+    format!("{REVIEWER_ID_VARIABLE}={id}")
 }
 
 fn unique() -> String {
@@ -54,14 +58,14 @@ async fn a_process_with_the_variable_is_killed_with_its_descendants() {
     until("three run below", || procfs::descendants(&procfs::all(), &[root], None).len() == 2).await;
     let below = procfs::descendants(&procfs::all(), &[root], None);
 
-    assert_eq!(sweep(vec![(id.clone(), elsewhere())]).await, 3);
+    assert_eq!(sweep(vec![(variable(&id), elsewhere())]).await, 3);
 
     assert!(marked.wait().await.unwrap().code().is_none());
     let alive = |entry: &Entry| procfs::find(entry.pid).is_some_and(|now| key(&now) == key(entry) && !now.dead);
     assert!(!below.iter().any(alive));
     assert_eq!((count_live(&id), count_live(&other)), (0, 1));
     assert!(foreign.try_wait().unwrap().is_none());
-    assert_eq!(sweep(vec![(id, elsewhere())]).await, 0);
+    assert_eq!(sweep(vec![(variable(&id), elsewhere())]).await, 0);
 }
 
 #[tokio::test]

@@ -76,9 +76,9 @@ fn pid(row: &Value) -> u32 {
 }
 
 /// Each of these reviewers claims one of these reviews.
-async fn claim(reviewers: &BTreeSet<String>, reviews: &[String]) {
+async fn claim(broker: &TestBroker, reviewers: &BTreeSet<String>, reviews: &[String]) {
     for (reviewer, review) in reviewers.iter().zip(reviews) {
-        in_the_name_of(reviewer).claim(review, reviewer).await;
+        in_the_name_of(reviewer, broker.home()).claim(review, reviewer).await;
     }
 }
 
@@ -122,7 +122,7 @@ async fn kill(times: usize) {
     for time in 0..times {
         let running = until_running(&broker, &REVIEWERS).await;
         let held = &reviews[..3];
-        claim(&running.ids, held).await;
+        claim(&broker, &running.ids, held).await;
         let began = Instant::now();
         let exit = if time % 2 == 0 {
             broker.kill().await;
@@ -202,7 +202,7 @@ async fn orphans_of_killed_shims_end_at_the_next_start() {
     let mut broker = TestBroker::with_settings(&one_of_each(kinds)).await;
     let reviews = submit(&broker, kinds.len() + 3).await;
     let running = until_running(&broker, kinds).await;
-    claim(&running.ids, &reviews[..3]).await;
+    claim(&broker, &running.ids, &reviews[..3]).await;
     let pids: Vec<_> = running.shims.iter().chain([&broker.pid()]).map(ToString::to_string).collect();
     let killed = tokio::process::Command::new("kill").arg("-KILL").args(pids).status().await.unwrap();
     assert!(killed.success());

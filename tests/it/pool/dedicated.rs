@@ -192,7 +192,7 @@ async fn its_token_is_valid_for_its_own_review_only() {
     scene.propose(&["security"]).await;
     let other = scene.client().submit("something else").await;
     scene.message(SECURITY, 1).await;
-    let reviewer = crate::support::pool::in_the_name_of(SECURITY);
+    let reviewer = crate::support::pool::in_the_name_of(SECURITY, scene.broker.home());
     for (tool, more) in [("claim_review", json!({})), ("get_proposal", json!({})), ("get_discussion", json!({}))] {
         let mut arguments = more;
         arguments["review_id"] = json!(other);

@@ -3,7 +3,7 @@
 
 use crate::support::{
     dedicated::{DedicatedReviewers, exit, hangs, prints, says, votes},
-    pool::marked,
+    pool::environments,
     wait_until::wait_until,
 };
 use serde_json::json;
@@ -115,9 +115,14 @@ async fn a_killed_reviewer_continues_its_session_in_the_same_turn() {
     scene.propose(&["security"]).await;
     scene.script(SECURITY, 1, &[hangs()]);
     scene.message(SECURITY, 1).await;
-    let process = marked(&BTreeSet::from([SECURITY.to_owned()])).into_iter().find(is_reviewer).expect("it runs");
+    let home = format!("HOME={}", scene.broker.home().display());
+    let is_reviewer = |(pid, environment): &(u32, BTreeSet<String>)| {
+        let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        environment.contains(&home) && command.contains("takes_a_turn")
+    };
+    let (process, _) = environments().find(is_reviewer).expect("it runs");
     scene.script(SECURITY, 1, &[votes("approved", json!({}))]);
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(process.pid.cast_signed()), nix::sys::signal::Signal::SIGKILL)
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(process.cast_signed()), nix::sys::signal::Signal::SIGKILL)
         .unwrap();
     scene.status_becomes("approved").await;
     let message = scene.message(SECURITY, 1).await;
@@ -125,12 +130,6 @@ async fn a_killed_reviewer_continues_its_session_in_the_same_turn() {
     let row = scene.state_becomes(SECURITY, "waiting").await;
     assert_eq!((&row["turns"], &row["fresh_starts"]), (&json!(1), &json!(0)));
     scene.broker.stop_and_check().await;
-}
-
-/// Not the shim above it.
-fn is_reviewer(process: &crate::support::pool::Process) -> bool {
-    let command = fs::read_to_string(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
-    command.contains("takes_a_turn")
 }
 
 #[tokio::test]

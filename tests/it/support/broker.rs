@@ -133,10 +133,15 @@ impl TestBroker {
 
     /// A new broker process on the same data dir and port, after the last one has ended.
     pub(crate) async fn restarted(mut self) -> Self {
+        self.start_again().await;
+        self
+    }
+
+    /// Like [`Self::restarted`], in place.
+    pub(crate) async fn start_again(&mut self) {
         std::fs::write(self.home.path().join("config.toml"), &self.settings).unwrap();
         let repo = self.repo.as_ref().map(Repo::path);
         (self.child, self.port) = spawn(&self.launch_options, self.home.path(), repo, self.port).await;
-        self
     }
 
     /// Like [`Self::restarted`], without the prelude.

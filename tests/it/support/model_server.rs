@@ -85,7 +85,12 @@ impl ModelServer {
 
     /// The last request of an agent, with the whole conversation.
     pub(crate) fn asked(&self) -> String {
-        self.asked.0.lock().unwrap().to_string()
+        self.requests().pop().unwrap_or_default()
+    }
+
+    /// All requests of agents.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.asked.0.lock().unwrap().clone()
     }
 }
 
@@ -99,7 +104,7 @@ impl Drop for ModelServer {
 struct Replies(Arc<Mutex<Vec<Value>>>);
 
 #[derive(Clone, Default)]
-struct Asked(Arc<Mutex<Value>>);
+struct Asked(Arc<Mutex<Vec<String>>>);
 
 #[derive(Clone)]
 struct Playing {
@@ -110,7 +115,7 @@ struct Playing {
 
 impl Playing {
     fn hear(&self, request: &Value) {
-        self.asked.0.lock().unwrap().clone_from(request);
+        self.asked.0.lock().unwrap().push(request.to_string());
     }
 
     fn note(&self, reply: &Value) {

@@ -38,11 +38,12 @@ pub(crate) fn ids(pool: &Value, list: &str) -> BTreeSet<String> {
     pool[list].as_array().unwrap().iter().map(|row| row["reviewer_id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A client with the credential of this live reviewer.
-pub(crate) fn in_the_name_of(reviewer: &str) -> TestClient {
-    let mark = format!("{REVIEWER_ID_VARIABLE}={reviewer}");
+/// A client with the credential of this live reviewer of a broker with this home.
+pub(crate) fn in_the_name_of(reviewer: &str, home: &Path) -> TestClient {
+    let marks = [format!("{REVIEWER_ID_VARIABLE}={reviewer}"), format!("HOME={}", home.display())];
     let all = environments().map(|(_, environment)| environment);
-    let environment = all.into_iter().find(|environment| environment.contains(&mark)).expect("it lives");
+    let is_it = |environment: &BTreeSet<String>| marks.iter().all(|mark| environment.contains(mark));
+    let environment = all.into_iter().find(is_it).expect("it lives");
     let value = |name: &str| {
         let value = environment.iter().find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
         value.expect("every reviewer has the variable").to_owned()

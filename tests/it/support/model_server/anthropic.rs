@@ -10,7 +10,7 @@ use axum::routing::{any, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use super::script::{Reply, Script};
+use super::script::{Reply, Script, TURN_END};
 use super::{Playing, event_stream, find_tool, text_of};
 
 /// Ids of calls that are steps of the script, to tell them from `ToolSearch`.
@@ -55,11 +55,13 @@ fn names(tools: &Value) -> impl Iterator<Item = &str> {
 fn results(messages: &Value) -> Vec<String> {
     let blocks =
         messages.as_array().into_iter().flatten().filter_map(|message| message["content"].as_array()).flatten();
-    blocks
-        .filter(|block| block["type"] == "tool_result")
-        .filter(|block| block["tool_use_id"].as_str().is_some_and(|id| id.starts_with(STEP)))
-        .map(|block| text_of(&block["content"]))
-        .collect()
+    let result = |block: &Value| match block["type"].as_str()? {
+        "tool_result" if block["tool_use_id"].as_str()?.starts_with(STEP) => Some(text_of(&block["content"])),
+        "text" => block["text"].as_str().filter(|text| text.starts_with(TURN_END)).map(str::to_owned),
+        _ => None,
+    };
+    // A call that was cut off by a kill is made again.
+    blocks.filter_map(result).filter(|text| !text.contains("Tool call interrupted")).collect()
 }
 
 fn call(script: &Script, request: &Value, offered: &[&str], tool: &str, args: Value, step: usize) -> Value {

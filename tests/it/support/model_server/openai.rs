@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use super::script::{Reply, Script};
+use super::script::{Reply, Script, TURN_END};
 use super::{Playing, event_stream, find_tool, text_of};
 
 pub(super) fn routes() -> Router<Playing> {
@@ -61,6 +61,9 @@ impl Conversation {
                     offer(&item["tools"], None, &mut read.offered);
                 }
                 "function_call_output" | "custom_tool_call_output" => read.take_output(&item["output"]),
+                "message" if item["role"] == "assistant" => {
+                    read.results.extend(Some(text_of(&item["content"])).filter(|text| text.starts_with(TURN_END)));
+                }
                 _ => {}
             }
         }
@@ -70,6 +73,10 @@ impl Conversation {
     fn take_output(&mut self, output: &Value) {
         let output = text_of(output);
         self.turn += 1;
+        // A call that was cut off by a kill is made again.
+        if output == "aborted" {
+            return;
+        }
         self.running_cell = running_cell(&output);
         if self.running_cell.is_none() {
             self.results.push(output);

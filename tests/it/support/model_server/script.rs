@@ -19,7 +19,12 @@ pub(crate) struct Script {
 enum Step {
     Call(Call),
     Gate(Gate),
+    /// The model says this, which ends the run of its client. Another run may continue the conversation.
+    EndTurn(String),
 }
+
+/// Begins every text that ends a turn, so that it is found again in the conversation.
+pub(super) const TURN_END: &str = "TURN-END";
 
 #[derive(Clone)]
 struct Call {
@@ -82,6 +87,12 @@ impl Script {
         self
     }
 
+    /// The model ends its turn with these words. The steps after it are for the next run of the client.
+    pub(crate) fn end_turn(mut self, words: &str) -> Self {
+        self.steps.push(Step::EndTurn(format!("{TURN_END} {words}")));
+        self
+    }
+
     /// The model waits here for the test.
     pub(crate) fn gate(mut self, gate: &Gate) -> Self {
         self.steps.push(Step::Gate(gate.clone()));
@@ -103,7 +114,7 @@ impl Script {
     fn last_call(&mut self) -> &mut Call {
         match self.steps.last_mut() {
             Some(Step::Call(call)) => call,
-            Some(Step::Gate(_)) | None => panic!("the step before this one is not a call"),
+            Some(Step::Gate(_) | Step::EndTurn(_)) | None => panic!("the step before this one is not a call"),
         }
     }
 
@@ -145,6 +156,13 @@ impl Script {
             let call = match step {
                 Step::Gate(gate) => {
                     gates.push(gate);
+                    continue;
+                }
+                Step::EndTurn(words) => {
+                    if results.next().is_none() {
+                        return Ok((gates, Reply::Text(words.clone())));
+                    }
+                    gates.clear();
                     continue;
                 }
                 Step::Call(call) => call,
