@@ -3,6 +3,8 @@
 //! Unless a tool asks to be loaded always, Claude Code only lists the names of MCP tools, and the
 //! model has to load them with `ToolSearch` before it calls them.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -37,7 +39,7 @@ async fn respond(State(playing): State<Playing>, Json(request): Json<Value>) -> 
         playing.hear(&request);
         let results = results(&request["messages"]);
         let block = match playing.script.next(&results).await {
-            Reply::Call { tool, args } => call(&playing.script, &request, &offered, &tool, args, results.len()),
+            Reply::Call { tool, args } => call(&playing.script, &request, &offered, &tool, args),
             Reply::Text(text) => text_block(&text),
         };
         playing.note(&block);
@@ -64,8 +66,8 @@ fn results(messages: &Value) -> Vec<String> {
     blocks.filter_map(result).filter(|text| !text.contains("Tool call interrupted")).collect()
 }
 
-fn call(script: &Script, request: &Value, offered: &[&str], tool: &str, args: Value, step: usize) -> Value {
-    let id = format!("{STEP}{step}");
+fn call(script: &Script, request: &Value, offered: &[&str], tool: &str, args: Value) -> Value {
+    let id = format!("{STEP}{}", unique());
     if let Some(name) = find_tool(tool, offered.iter().copied()) {
         return json!({ "type": "tool_use", "id": id, "name": name, "input": args });
     }
@@ -102,10 +104,16 @@ fn text_block(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
+/// A number for an id. Claude Code joins what it has recorded under one id.
+fn unique() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new(1);
+    IDS.fetch_add(1, Relaxed)
+}
+
 fn message(model: &Value, block: &Value) -> Value {
     let stop_reason = if block["type"] == "tool_use" { "tool_use" } else { "end_turn" };
     json!({
-        "id": "msg_scripted", "type": "message", "role": "assistant", "model": model,
+        "id": format!("msg_{}", unique()), "type": "message", "role": "assistant", "model": model,
         "content": [block], "stop_reason": stop_reason, "stop_sequence": null,
         "usage": {
             "input_tokens": 1000, "cache_creation_input_tokens": 0,
