@@ -56,6 +56,8 @@ fn describe(persona: &persona::Persona) -> Persona {
         effort: persona.effort.map(|effort| effort.as_str().into()),
         time_limit_seconds: persona.time_limit.as_secs(),
         budget_usd: persona.budget_usd,
+        max_turns: (persona.mode == persona::Mode::Dedicated).then_some(persona.max_turns),
+        max_tokens: persona.max_tokens,
         front_matter: persona.front_matter,
     }
 }

@@ -7,4 +7,5 @@ mod init;
 mod one_shot;
 mod panel;
 mod pool;
+mod reviewer_cost;
 mod reviews;

@@ -25,6 +25,7 @@ cargo xtask COMMAND
   events [N]           send N events (10000) to 200 subscribers, one of which reconnects
   anchors [REPOSITORY] measure how well findings follow their lines through a git history
                          [default: a sample history]
+  reviewer-cost        measure what a review costs in each mode of a persona, with the real clients
   openapi              write docs/openapi.json, the description of the REST API
   schemathesis [N]     send N generated requests (100) to each operation of the REST API
   soak [MINUTES]       run the broker under load for a long time
@@ -62,6 +63,7 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
             run_tests::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
         }
         "anchors" => run_tests::anchors(arguments),
+        "reviewer-cost" => run_tests::reviewer_cost(),
         "openapi" => run_tests::openapi(),
         "schemathesis" => run_tests::schemathesis(arguments),
         "soak" => run_tests::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),

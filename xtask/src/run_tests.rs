@@ -66,6 +66,13 @@ pub(crate) fn anchors(arguments: &[OsString]) -> anyhow::Result<()> {
     run(&mut test)
 }
 
+/// Prints what a conversation costs in each mode of a persona.
+pub(crate) fn reviewer_cost() -> anyhow::Result<()> {
+    install_clients()?;
+    let mut test = cargo(["test", "--test", "it", "--", "--ignored", "--exact", "--nocapture"]);
+    run(test.arg("clients::reviewer_cost::cost_of_a_conversation_in_each_mode"))
+}
+
 /// Runs the test that compares docs/openapi.json, and lets it write the file.
 pub(crate) fn openapi() -> anyhow::Result<()> {
     let mut test = cargo(["test", "--package", "countersign-api", "--lib", "--", "--exact"]);

@@ -3,7 +3,7 @@
 use crate::{CliError, config_overrides::ConfigArgs, render::table, terminal};
 use config::{Loaded, Origin};
 use domain::default_panel::PanelRule;
-use domain::persona::Persona;
+use domain::persona::{Mode, Persona};
 use domain::text::escape;
 use serde::Serialize;
 use serde_json::json;
@@ -33,7 +33,8 @@ fn row(persona: &Persona, loaded: &Loaded) -> impl Serialize {
         "name": persona.name, "focus": persona.focus, "prompt": persona.prompt, "ignore": *persona.ignore,
         "mode": persona.mode, "runtime": persona.runtime, "program": persona.program, "command": persona.command,
         "model": persona.model, "effort": persona.effort, "time_limit": format_duration(persona.time_limit),
-        "budget_usd": persona.budget_usd, "front_matter": persona.front_matter, "from": from,
+        "budget_usd": persona.budget_usd, "max_turns": persona.max_turns, "max_tokens": persona.max_tokens,
+        "keep_seat": format_duration(persona.keep_seat), "front_matter": persona.front_matter, "from": from,
     })
 }
 
@@ -84,11 +85,13 @@ fn render_rule(rule: &PanelRule) -> String {
 }
 
 fn limits(persona: &Persona) -> String {
-    let time = format_duration(persona.time_limit);
-    match persona.budget_usd {
-        Some(budget) => format!("{time}, ${budget:.2}"),
-        None => time,
-    }
+    let budget = persona.budget_usd.map(|budget| format!("${budget:.2}"));
+    let is_dedicated = persona.mode == Mode::Dedicated;
+    let turns = is_dedicated.then(|| format!("{} turns", persona.max_turns));
+    let tokens = persona.max_tokens.filter(|_| is_dedicated).map(|tokens| format!("{tokens} tokens"));
+    let limits: Vec<_> =
+        [Some(format_duration(persona.time_limit)), budget, turns, tokens].into_iter().flatten().collect();
+    limits.join(", ")
 }
 
 fn format_duration(duration: Duration) -> String {
