@@ -3,11 +3,15 @@
 
 use crate::support::{
     dedicated::{DedicatedReviewers, exit, hangs, prints, says, votes},
-    pool::environments,
+    pool::{environments, tree, until_gone},
     wait_until::wait_until,
 };
-use serde_json::json;
-use std::{collections::BTreeSet, fs};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    fs,
+    time::{Duration, Instant},
+};
 
 const SECURITY: &str = "security-R-1";
 
@@ -156,6 +160,35 @@ async fn a_killed_broker_continues_the_conversation() {
     // The first turn is part of it, unless the broker was killed before it knew that anything was recorded.
     assert!(history.ends_with(&format!("turn 2 of {session}\nturn 3 of {session}\n")), "{history}");
     scene.client().call("close_review", json!({ "review_id": "R-1", "closer_role": "proposer" })).await;
+    scene.nothing_is_left().await;
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn no_process_of_a_turn_outlives_the_broker() {
+    // Children in other sessions, and one that shows nothing of where it comes from.
+    let script = "setsid sleep 1000 & (setsid sh -c 'env -i sleep 1000; :' &) ; exec sleep 1000";
+    let mut scene = DedicatedReviewers::start_running(script, &[("security", ""), ("tests", "")], "").await;
+    scene.propose(&["security", "tests"]).await;
+    for round in 0..3 {
+        let pid = |row: &Value| u32::try_from(row["pid"].as_u64().unwrap()).unwrap();
+        let whole = |pool: &Value| {
+            let rows = pool["reviewers"].as_array().unwrap();
+            rows.len() == 2 && rows.iter().all(|row| row["state"] == "busy" && tree(pid(row)).len() >= 5)
+        };
+        let pool = scene.broker.until_pool("two reviewers with all their processes", whole).await;
+        let shims: Vec<_> = pool["reviewers"].as_array().unwrap().iter().map(pid).collect();
+        let processes: Vec<_> = shims.iter().flat_map(|shim| tree(*shim)).collect();
+        let began = Instant::now();
+        if round % 2 == 0 {
+            scene.broker.kill().await;
+        } else {
+            assert!(scene.broker.terminate().await.success());
+        }
+        until_gone(&processes, &BTreeSet::new(), began, Duration::from_secs(2)).await;
+        scene.broker.start_again().await;
+    }
+    scene.client().call("cancel_review", json!({ "review_id": "R-1", "reason": "enough" })).await;
     scene.nothing_is_left().await;
     scene.broker.stop_and_check().await;
 }

@@ -52,9 +52,14 @@ pub(crate) struct DedicatedReviewers {
 impl DedicatedReviewers {
     /// With these personas, each with more settings; `pool` are more settings of the pool.
     pub(crate) async fn start(personas: &[(&str, &str)], pool: &str) -> Self {
+        let script = "exec \"$0\" --ignored --exact --nocapture support::dedicated::takes_a_turn";
+        Self::start_running(script, personas, pool).await
+    }
+
+    /// The reviewers run this shell script, whose `$0` is this test binary.
+    pub(crate) async fn start_running(script: &str, personas: &[(&str, &str)], pool: &str) -> Self {
         let home = TempDir::new().unwrap();
         let this = std::env::current_exe().unwrap();
-        let script = "exec \"$0\" --ignored --exact --nocapture support::dedicated::takes_a_turn";
         for (name, more) in personas {
             let command = json!(["sh", "-c", script, this]);
             let settings = format!("runtime = \"command\"\ncommand = {command}\n{more}\n");
