@@ -133,7 +133,9 @@ fn is_undecided(review: &Review) -> bool {
 
 fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
     let is_open = review.status.is_open();
-    let offers = seat.pending_patch().filter(|_| is_undecided(review));
+    // A proposer that asks about a counter-patch decides it after the answer.
+    let is_questioned = seat.asked_proposer.is_none() && seat.asked_reviewer.is_some();
+    let offers = seat.pending_patch().filter(|_| is_undecided(review) && !is_questioned);
     let asked_proposer = seat.asked_proposer.as_ref().filter(|_| is_open || review.status == Status::Approved);
     let mut turns = Vec::new();
     if offers.is_some() {
@@ -155,8 +157,8 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
             since: seat.since.into(),
             tool: TurnTool::ClaimReview,
         }),
-        // The reviewer waits for an answer.
-        Some(_) if must_vote && !turns.is_empty() => {}
+        // The reviewer waits for an answer, and no message has reached it since.
+        Some(_) if must_vote && !turns.is_empty() && asked_reviewer.is_none() => {}
         Some(claim) if must_vote => turns.push(Turn {
             who: Authority::Reviewer,
             seat: Some(seat.persona.clone()),

@@ -120,6 +120,7 @@ impl Conversation {
             },
             (_, "accept_counter_patch") => match choose("proposer").unwrap_or("default") {
                 "reject the patch" => drop(client.call("reject_counter_patch", review).await),
+                "ask" => drop(client.call("add_message", write("proposer")).await),
                 _ => drop(client.call("accept_counter_patch", review).await),
             },
             (_, "create_review") => match choose("proposer").unwrap_or("default") {
@@ -206,6 +207,17 @@ async fn after_a_rejected_counter_patch_the_proposer_revises() {
         CLOSE,
     ];
     check("", &["reject the patch", "revise"], &["offer a patch"], &steps).await;
+}
+
+#[tokio::test]
+async fn a_question_about_a_counter_patch_is_answered_before_it_is_decided() {
+    let offered = "proposer counter_patch_offered accept_counter_patch";
+    let answer = "reviewer message submit_verdict";
+    let accepted = "reviewer counter_patch_accepted submit_verdict";
+    let steps = [CLAIM, VOTE, offered, answer, offered, accepted, CLOSE];
+    check("", &["ask"], &["offer a patch in a comment", "ask"], &steps).await;
+    let claim = "reviewer message claim_review";
+    check("", &["ask"], &["offer a patch"], &[CLAIM, VOTE, offered, claim, answer, CLOSE]).await;
 }
 
 #[tokio::test]
@@ -346,6 +358,56 @@ async fn a_person_joins_in_and_takes_over() {
     client.refused("stale_claim", "submit_verdict", late).await;
     client.call("submit_verdict", verdict(&id, "olga", "approved")).await;
     assert_eq!(client.status(&id).await["status"], "approved");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_person_reaches_a_reviewer_that_waits_for_the_proposer() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "claimed").await;
+    let ask = json!({ "review_id": id, "sender_role": "reviewer", "caller_id": "ada", "body": "on purpose?" });
+    client.call("add_message", ask).await;
+    let write = json!({ "review_id": id, "sender_role": "operator", "caller_id": "olga", "to": "reviewers",
+                        "body": "the author is away, decide without an answer" });
+    let written = client.call("add_message", write).await;
+    assert_eq!(turns(&client, &id).await, ["proposer message", "reviewer message"]);
+    let wait = json!({ "review_id": id, "wait": true, "caller_id": "ada", "since": written["version"] });
+    assert_eq!(client.call("get_review_status", wait).await["timed_out"], false);
+    client.call("submit_verdict", verdict(&id, "ada", "approved")).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn the_answer_to_a_person_needs_no_seat() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let more = json!({ "personas": ["security", "tests"], "proposer_id": PROPOSER });
+    let review = id(&client.call("create_review", proposal_with("for two", more)).await);
+    let write = json!({ "review_id": review, "sender_role": "operator", "caller_id": "olga", "to": "proposer",
+                        "body": "please say more" });
+    let asked = client.call("add_message", write).await;
+    assert_eq!((&asked["waiting_on"][2]["who"], &asked["waiting_on"][2]["seat"]), (&json!("proposer"), &Value::Null));
+    let answer =
+        json!({ "review_id": review, "sender_role": "proposer", "caller_id": PROPOSER, "body": "it is for the users" });
+    let answered = client.call("add_message", answer.clone()).await;
+    assert_eq!(turns(&client, &review).await, ["reviewer message", "reviewer message"]);
+    let again = client.call("add_message", answer.clone()).await;
+    assert_eq!(again["version"], answered["version"], "a repeat changes nothing");
+    let more = with(answer, json!({ "body": "and more" }));
+    client.refused("persona_needed", "add_message", more).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_reviewer_that_is_asked_again_gets_no_second_seat() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "changes_requested").await;
+    client.call("add_message", json!({ "review_id": id, "sender_role": "proposer", "body": "why?" })).await;
+    let add = json!({ "review_id": id, "reviewer": "@ada" });
+    client.refused("holds_another_seat", "add_seat", add).await;
+    client.claim(&id, "ada").await;
     broker.stop_and_check().await;
 }
 

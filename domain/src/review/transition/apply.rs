@@ -304,7 +304,8 @@ fn add_message(
     // An answer ends the exchange. Only a reviewer that still owes a vote asks again with every message.
     match role {
         Role::Proposer => {
-            let answers_question = seat.asked_proposer.take().is_some();
+            // A counter-patch is answered by a decision, so a message about it is a question.
+            let answers_question = seat.asked_proposer.take().is_some_and(|asked| asked.why == TurnReason::Message);
             if seat.vote.is_none() || !answers_question {
                 seat.asked_reviewer = Some(asked);
             }
@@ -352,6 +353,9 @@ fn decide_patch(review: &mut Review, persona: &str, status: PatchStatus, at: Tim
             patch.status = status;
         }
         seat.asked_proposer = None;
+        if let Some(last) = seat.last_message.as_mut().filter(|last| last.role == Role::Reviewer) {
+            last.responded = true;
+        }
         seat.exchanges += 1;
         let why = match status {
             PatchStatus::Accepted => Some(TurnReason::CounterPatchAccepted),
