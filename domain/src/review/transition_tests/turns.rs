@@ -279,6 +279,10 @@ fn an_escalation_is_the_operators_turn_until_it_acts() {
     assert_eq!((answered.escalation(), answered.seats[0].gave_up.as_ref()), (None, None));
     let both = ["reviewer any general: message -> claim_review", "proposer paul -: message -> add_message"];
     check(&answered, &both);
+    // A review that is decided meanwhile does not wait for an operator.
+    let approved = after_all(&escalated, [claim("bob"), says("bob", Verdict::Approved)]);
+    assert_eq!(approved.escalation(), None);
+    check(&approved, &["proposer paul -: approved -> close_review"]);
 }
 
 #[test]
