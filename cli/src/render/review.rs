@@ -7,7 +7,7 @@ use crate::render::{
 };
 use api::{
     diffs::{Files, Target},
-    reviews::{ReviewHead, ReviewStatusResponse, SeatState},
+    reviews::{MessageTotals, ReviewHead, ReviewStatusResponse, SeatState},
 };
 use domain::{
     consensus::Escalation,
@@ -38,8 +38,16 @@ pub(crate) fn head(review: &ReviewStatusResponse, files: Option<&Files>) -> Stri
         parts.push(format!("{} priority", review.state.priority));
     }
     parts.push(format!("{} old", format_age(review.state.created_at)));
+    parts.extend(messages(&review.messages));
     parts.extend(review.cost_usd.map(|cost| format!("${cost:.2}")));
     head + &indented(&one_line(&review.state.intent), 2) + &paint(DIM, &indented(&parts.join(" · "), 2))
+}
+
+/// `3 messages, 1 unread`
+fn messages(messages: &MessageTotals) -> Option<String> {
+    let total = (messages.message_count > 0).then(|| count(messages.message_count as usize, "message"))?;
+    let unread = messages.unread_messages.filter(|unread| *unread > 0);
+    Some(unread.map_or(total.clone(), |unread| format!("{total}, {unread} unread")))
 }
 
 /// The branch, commit or range.
