@@ -351,6 +351,10 @@ async fn a_person_joins_in_and_takes_over() {
     let unread = client.call("get_review_status", json!({ "review_id": id, "caller_id": "ada" })).await;
     assert_eq!((&unread["message_count"], &unread["unread_messages"]), (&json!(2), &json!(1)));
     assert_eq!(unread["last_message_by"], "olga");
+    let row = client.call("list_reviews", json!({ "my_turn": true, "caller_id": "ada" })).await["reviews"][0].clone();
+    for field in ["message_count", "unread_messages", "last_message_by", "last_message_id", "waiting_on"] {
+        assert_eq!(row[field], unread[field], "{field}");
+    }
 
     let taken = client.call("take_over", json!({ "review_id": id, "reviewer_id": "olga" })).await;
     assert_eq!((&taken["claimed_by"], &taken["seat"]), (&json!("olga"), &json!("general")));
