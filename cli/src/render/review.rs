@@ -16,7 +16,7 @@ use domain::{
     priority::Priority,
     review::{Status, TargetKind},
     text::{count, escape},
-    waiting_on::{Turn, TurnTool},
+    waiting_on::{Turn, TurnReason, TurnTool},
 };
 use std::fmt::Write as _;
 
@@ -149,6 +149,9 @@ pub(crate) fn next(head: &ReviewHead) -> String {
         }
         Status::Pending | Status::Claimed | Status::InReview => {
             &[("wait #", "until it is decided"), ("respond #", "for anybody but its proposer")]
+        }
+        Status::ChangesRequested if head.waiting_on.iter().any(|turn| turn.why == TurnReason::DiffDoesNotApply) => {
+            &[("resubmit #", "after fixing the diff")]
         }
         Status::ChangesRequested => {
             let steps = &[

@@ -136,6 +136,8 @@ pub struct Seat {
     pub messages_seen: u32,
     /// The version of the review at which a reviewer last wrote or gave a verdict from this seat.
     pub last_act: Option<u64>,
+    /// The round of that version.
+    pub last_act_round: Option<u32>,
     pub superseded: Option<Superseded>,
 }
 

@@ -289,6 +289,21 @@ async fn a_revision_while_a_reviewer_works_is_stale_content_for_it() {
 }
 
 #[tokio::test]
+async fn a_reviewer_that_asked_in_an_earlier_round_is_shown_what_changed() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "claimed").await;
+    let ask = json!({ "review_id": id, "sender_role": "reviewer", "caller_id": "ada", "body": "on purpose?" });
+    client.call("add_message", ask).await;
+    let claim = json!({ "review_id": id, "reviewer_id": "ada" });
+    client.call("create_review", json!({ "review_id": id, "description": "on purpose" })).await;
+    let claimed = client.call("claim_review", claim).await;
+    assert_eq!(claimed["re_review"]["since_round"], 1);
+    assert!(claimed["re_review"]["hint"].as_str().unwrap().contains("since_round"), "{claimed}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn an_expired_claim_with_an_open_question_returns_to_the_queue() {
     let broker = TestBroker::with_settings("[claims]\nlease = \"2s\"").await;
     let client = broker.client();

@@ -312,6 +312,7 @@ fn add_message(
         }
         Role::Reviewer => {
             seat.last_act = Some(id);
+            seat.last_act_round = Some(round);
             seat.messages_seen = seat.messages;
             let answers_question = seat.asked_reviewer.take().is_some();
             if !is_sent_back && (seat.vote.is_none() || !answers_question) {
@@ -393,6 +394,7 @@ fn give_verdict(review: &mut Review, given: &VerdictGiven, at: Timestamp) {
     if let Some(seat) = seat_mut(review, persona) {
         let (generation, digest) = (given.generation, given.digest.clone());
         seat.last_act = Some(version);
+        seat.last_act_round = Some(given.round);
         seat.messages_seen = seat.messages;
         seat.asked_reviewer = None;
         if let Some(last) = &mut seat.last_message
