@@ -6,7 +6,7 @@ use crate::render::{
     table,
 };
 use api::{
-    diffs::{Files, Target},
+    diffs::{DiffState, Files, Target},
     reviews::{MessageTotals, ReviewHead, ReviewStatusResponse, SeatState},
 };
 use domain::{
@@ -94,12 +94,24 @@ pub(crate) fn seats(seats: &[SeatState]) -> String {
 /// Where the votes stand, whether a person should look, and why a review was sent back or cancelled.
 pub(crate) fn decision(review: &ReviewStatusResponse) -> String {
     let mut out = consensus(&review.consensus.why, review.state.escalate, review.escalate_why);
+    out.push_str(&conflict_with_head(&review.state.diff));
     for (label, text) in [("git says", &review.state.diff.validation_error), ("cancelled", &review.cancel_reason)] {
         if let Some(text) = text {
             out.push_str(&indented(&format!("{label}: {}", one_line(text)), 2));
         }
     }
     out
+}
+
+/// Says that the diff conflicts with HEAD, as of the last claim or accepted counter-patch.
+pub(crate) fn conflict_with_head(diff: &DiffState) -> String {
+    let behind = diff.base_behind.filter(|_| diff.applies_to_head == Some(false));
+    let line = |behind: u64| format!("! it does not apply to HEAD, which is {} ahead of its base", commits(behind));
+    behind.map(|behind| paint(style::CARE, &indented(&line(behind), 2))).unwrap_or_default()
+}
+
+fn commits(number: u64) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), "commit")
 }
 
 /// Where the votes stand, and whether a person should look.

@@ -380,6 +380,45 @@ async fn a_person_joins_in_and_takes_over() {
     broker.stop_and_check().await;
 }
 
+/// The remaining conversations, with the broker killed after every call.
+#[tokio::test]
+async fn a_revision_and_a_person_survive_a_kill_at_each_step() {
+    let mut broker = TestBroker::start().await;
+    let review = review_in(&broker.client(), "claimed").await;
+    let on_review = |more: Value| with(json!({ "review_id": review }), more);
+    let person = |more: Value| on_review(with(json!({ "sender_role": "operator", "caller_id": "olga" }), more));
+    let steps = [
+        ("create_review", on_review(json!({ "description": "a better way" })), "reviewer unclaimed"),
+        ("claim_review", on_review(json!({ "reviewer_id": "ada" })), "reviewer reviewing"),
+        (
+            "add_message",
+            on_review(json!({ "sender_role": "reviewer", "caller_id": "ada", "body": "why?" })),
+            "proposer message",
+        ),
+        (
+            "add_message",
+            person(json!({ "to": "reviewers", "body": "decide alone" })),
+            "proposer message reviewer message",
+        ),
+        ("add_seat", on_review(json!({ "reviewer": "@eva" })), "proposer message reviewer message reviewer unclaimed"),
+        (
+            "take_over",
+            on_review(json!({ "reviewer_id": "olga", "persona": "general" })),
+            "reviewer message reviewer unclaimed",
+        ),
+        ("submit_verdict", verdict(&review, "olga", "approved"), "reviewer unclaimed"),
+        ("claim_review", on_review(json!({ "reviewer_id": "eva" })), "reviewer reviewing"),
+        ("submit_verdict", verdict(&review, "eva", "approved"), "proposer approved"),
+        ("close_review", on_review(json!({ "closer_role": "proposer" })), ""),
+    ];
+    for (tool, arguments, expected) in steps {
+        broker.client().call(tool, arguments).await;
+        broker = broker.kill_and_restart().await;
+        assert_eq!(turns(&broker.client(), &review).await.join(" "), expected, "{tool}");
+    }
+    broker.stop_and_check().await;
+}
+
 #[tokio::test]
 async fn a_person_reaches_a_reviewer_that_waits_for_the_proposer() {
     let broker = TestBroker::start().await;

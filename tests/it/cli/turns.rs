@@ -129,3 +129,18 @@ async fn reading_on_the_command_line_renews_a_claim() {
     assert_eq!(client.status(&id).await["status"], "claimed");
     broker.stop_and_check().await;
 }
+
+#[tokio::test]
+async fn a_claim_says_that_the_change_conflicts_with_head() {
+    let broker = proposed("").await;
+    let repo = broker.repo();
+    repo.git(&["checkout", "-q", "main"]);
+    std::fs::write(repo.path().join("greeting.txt"), "something else\n").unwrap();
+    repo.git(&["commit", "-qam", "a conflict"]);
+    let conflict = "! it does not apply to HEAD, which is 1 commit ahead of its base";
+    for line in [["claim", "1"], ["status", "1"]] {
+        let printed = broker.command_as("bob", &line).stdout().await;
+        assert!(printed.contains(conflict), "{printed}");
+    }
+    broker.stop_and_check().await;
+}
