@@ -492,6 +492,23 @@ async fn a_seat_is_added_for_a_named_reviewer() {
 }
 
 #[tokio::test]
+async fn a_question_about_a_named_seat_goes_to_the_operator_that_took_it_over() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let more = json!({ "reviewers": ["@olga"], "proposer_id": PROPOSER });
+    let review = id(&client.call("create_review", proposal_with("for olga", more)).await);
+    client.call("take_over", json!({ "review_id": review, "reviewer_id": "eva" })).await;
+    client.call("submit_verdict", verdict(&review, "eva", "changes_requested")).await;
+    let ask = json!({ "review_id": review, "sender_role": "proposer", "caller_id": PROPOSER, "body": "why?" });
+    assert_eq!(client.call("add_message", ask).await["waiting_on"][0]["name"], "eva");
+    let queue = |caller: &str| client.call("list_reviews", json!({ "status": "pending", "caller_id": caller }));
+    assert_eq!(column(&queue("eva").await["reviews"], "id"), [review.as_str()]);
+    assert_eq!(queue("olga").await["reviews"], json!([]));
+    client.claim(&review, "eva").await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn a_request_can_be_directed_to_one_reviewer() {
     let broker = TestBroker::start().await;
     let client = broker.client();
