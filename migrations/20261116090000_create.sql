@@ -110,7 +110,7 @@ CREATE TABLE seats (
     vote                TEXT    GENERATED ALWAYS AS (body ->> '$.vote') STORED
                         CHECK (vote = 'approved' OR vote = 'changes_requested' OR vote = 'rejected'),
     -- the only reviewer that can claim it
-    reserved_for        TEXT    GENERATED ALWAYS AS (coalesce(body ->> '$.assigned', body ->> '$.reservation.reviewer')) STORED,
+    reserved_for        TEXT    GENERATED ALWAYS AS (coalesce(body ->> '$.reservation.reviewer', body ->> '$.assigned')) STORED,
     reserved_until_tick INTEGER GENERATED ALWAYS AS (body ->> '$.reservation.until') STORED,
     patch_id            INTEGER GENERATED ALWAYS AS (body ->> '$.patch.id') STORED,
     -- why a one-shot reviewer gave the seat up

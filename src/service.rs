@@ -214,7 +214,8 @@ impl Call<'_> {
         }
     }
 
-    /// The party that the caller belongs to: the given role, else as far as it is known.
+    /// The party that the caller belongs to: the given role, else as far as it is known. An operator that acts under
+    /// another name, as every local command does, asks for that name.
     fn asker<'b>(&'b self, name: Option<&'b str>, given: Option<Authority>) -> Result<Asker<'b>, CallError> {
         if given.is_some() {
             return Ok(Asker { name, role: Some(self.acting_role("role", given)?) });
@@ -223,7 +224,8 @@ impl Call<'_> {
             Role::Proposer => Authority::Proposer,
             Role::Reviewer => Authority::Reviewer,
         });
-        Ok(Asker { name, role: side.or(self.authz.authority()) })
+        let own = self.authz.authority().filter(|_| name.is_some() && name == self.authz.name().as_deref());
+        Ok(Asker { name, role: side.or(own) })
     }
 
     /// The role that the caller acts in: operator if it says so and may, else proposer or reviewer.

@@ -166,7 +166,8 @@ impl ReReview {
         let own = review.findings.iter().map(AsRef::as_ref);
         let own = own.filter(|finding| finding.persona == seat.persona && finding.status == FindingStatus::Open);
         let answered = own.clone().filter(|finding| finding.reply.is_some());
-        let since_round = seat.reviewed.as_ref().map_or(review.round.number, |reviewed| reviewed.round);
+        let voted_in = seat.reviewed.as_ref().map(|reviewed| reviewed.round);
+        let since_round = voted_in.or(seat.last_act_round).unwrap_or(review.round.number);
         Some(Self {
             since_round,
             messages: Vec::new(),
@@ -175,7 +176,7 @@ impl ReReview {
             hint: Cow::Borrowed(if since_round < review.round.number {
                 "Read what changed with get_proposal(since_round=...) and these messages. Check each of these issues. Raise new issues only on lines that changed since, unless they are critical."
             } else {
-                "The content is the one you have seen, unless a counter-patch was accepted. Read these messages, check each of these issues, and answer with submit_verdict."
+                "This seat has voted or written in this round. The content is the same, unless a counter-patch was accepted. Read these messages, check each of these issues, and answer with submit_verdict."
             }),
         })
     }

@@ -3,6 +3,7 @@
 use crate::{
     consensus::Consensus,
     next_step::next_step,
+    reviews::ReviewHead,
     truncation::{excerpt, fitting},
 };
 use domain::{
@@ -12,7 +13,7 @@ use domain::{
         ProposerReply, RequestedStatus, Resolution, Severity,
     },
     ids::{ReviewId, ReviewNumber},
-    review::{AnchoredText, DiffSide, Review, Status},
+    review::{AnchoredText, DiffSide, Review},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -276,12 +277,10 @@ pub struct UpdateIssueRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateIssueResponse {
-    pub review_id: ReviewId,
-    pub number: ReviewNumber,
+    /// The review, whose status and turns an issue may change.
+    #[serde(flatten)]
+    pub head: ReviewHead,
     pub issue: Option<Issue>,
-    /// The review's status, which resolving an issue may change.
-    pub status: Status,
-    pub version: u64,
     pub consensus: Consensus,
     /// What to do next.
     pub next: Cow<'static, str>,
@@ -290,11 +289,8 @@ pub struct UpdateIssueResponse {
 impl UpdateIssueResponse {
     pub fn new(review: &Review, number: FindingNumber) -> Self {
         Self {
-            review_id: review.id,
-            number: review.number,
+            head: review.into(),
             issue: review.finding(number).map(|finding| Issue::in_review(review, finding)),
-            status: review.status,
-            version: review.version,
             consensus: review.into(),
             next: next_step(review),
         }

@@ -65,7 +65,10 @@ fn sentence(review: &Review, turn: &Turn) -> &'static str {
         (_, TurnTool::AcceptCounterPatch) => {
             "The proposer reads the counter-patch with get_proposal and calls accept_counter_patch or reject_counter_patch, revises with create_review(review_id=...), or asks with add_message."
         }
-        (_, TurnTool::CreateReview) if is_panel && !review.auto_rejected() => {
+        (_, TurnTool::CreateReview) if review.auto_rejected() => {
+            "The diff does not apply (verdict_reason): the proposer revises it with create_review(review_id=...)."
+        }
+        (_, TurnTool::CreateReview) if is_panel => {
             "The proposer reads what each reviewer wants (iterations in get_proposal), then revises with create_review(review_id=...), answers an issue with update_issue, or asks one of them with add_message(persona=...)."
         }
         (_, TurnTool::CreateReview) => {

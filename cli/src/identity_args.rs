@@ -86,18 +86,25 @@ impl Caller {
         review.state.seats.iter().find(|seat| is_own(&seat.claimed_by) || is_own(&seat.reserved_for))
     }
 
+    /// The name to read under, which renews a claim of that name. A token says the name itself.
+    pub(crate) fn reading_name(&self) -> Option<String> {
+        self.name.clone().filter(|_| !self.has_token)
+    }
+
     pub(crate) async fn review(&self, review_id: String) -> Result<ReviewStatusResponse, CliError> {
-        self.client.execute::<GetReviewStatus>(&ReviewStatusRequest { review_id, ..Default::default() }).await
+        let request = ReviewStatusRequest { review_id, caller_id: self.reading_name(), ..Default::default() };
+        self.client.execute::<GetReviewStatus>(&request).await
     }
 
     /// The role of the caller in this review. A person who neither proposed it nor holds a seat writes as an operator.
-    pub(crate) fn role(&self, review: &ReviewStatusResponse) -> Authority {
+    /// `None`: the role of the token, which only the broker knows.
+    pub(crate) fn role(&self, review: &ReviewStatusResponse) -> Option<Authority> {
         if self.is(review.state.proposer.identity()) {
-            Authority::Proposer
-        } else if self.seat(review).is_some() || self.has_token {
-            Authority::Reviewer
+            Some(Authority::Proposer)
+        } else if self.seat(review).is_some() {
+            Some(Authority::Reviewer)
         } else {
-            Authority::Operator
+            (!self.has_token).then_some(Authority::Operator)
         }
     }
 }

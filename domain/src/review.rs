@@ -365,9 +365,15 @@ impl Review {
         self.seats.iter().find(|seat| seat.is_held_by(name)).map(|seat| seat.messages - seat.messages_seen)
     }
 
-    /// Why the review waits for an operator.
+    /// Reviewers are at work, or the proposer has to change something.
+    pub const fn is_undecided(&self) -> bool {
+        self.status.is_open() || matches!(self.status, Status::ChangesRequested)
+    }
+
+    /// Why the review waits for an operator. One that is decided does not.
     pub fn escalation(&self) -> Option<Escalation> {
-        self.escalated.filter(|escalated| !escalated.answered).map(|escalated| escalated.why)
+        let escalated = self.escalated.filter(|escalated| !escalated.answered && self.is_undecided());
+        escalated.map(|escalated| escalated.why)
     }
 
     /// The commit that the active diff is against.

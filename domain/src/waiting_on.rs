@@ -98,7 +98,7 @@ impl Asker<'_> {
 
 /// Who must act next. Never empty before the review is closed; then it is.
 pub fn waiting_on(review: &Review) -> Vec<Turn> {
-    if let Some(escalated) = review.escalated.filter(|escalated| !escalated.answered && is_undecided(review)) {
+    if let Some(escalated) = review.escalated.filter(|_| review.escalation().is_some()) {
         return vec![Turn {
             who: Authority::Operator,
             seat: None,
@@ -109,7 +109,7 @@ pub fn waiting_on(review: &Review) -> Vec<Turn> {
         }];
     }
     let mut turns: Vec<Turn> = review.seats.iter().flat_map(|seat| seat_turns(review, seat)).collect();
-    let asked = review.asked_proposer.as_ref().filter(|_| is_undecided(review));
+    let asked = review.asked_proposer.as_ref().filter(|_| review.is_undecided());
     turns.extend(asked.map(|asked| proposer(review, None, asked, TurnTool::AddMessage)));
     let is_answering = turns.iter().any(|turn| turn.who == Authority::Proposer && turn.why != TurnReason::Message);
     let (why, tool) = match review.status {
@@ -126,14 +126,11 @@ pub fn waiting_on(review: &Review) -> Vec<Turn> {
     turns
 }
 
-/// Reviewers are at work, or the proposer has to change something.
-fn is_undecided(review: &Review) -> bool {
-    review.status.is_open() || review.status == Status::ChangesRequested
-}
-
 fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
     let is_open = review.status.is_open();
-    let offers = seat.pending_patch().filter(|_| is_undecided(review));
+    // A proposer that asks about a counter-patch decides it after the answer.
+    let is_questioned = seat.asked_proposer.is_none() && seat.asked_reviewer.is_some();
+    let offers = seat.pending_patch().filter(|_| review.is_undecided() && !is_questioned);
     let asked_proposer = seat.asked_proposer.as_ref().filter(|_| is_open || review.status == Status::Approved);
     let mut turns = Vec::new();
     if offers.is_some() {
@@ -157,8 +154,8 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
             since: seat.since.into(),
             tool: TurnTool::ClaimReview,
         }),
-        // The reviewer waits for an answer.
-        Some(_) if must_vote && !turns.is_empty() => {}
+        // The reviewer waits for an answer, and no message has reached it since.
+        Some(_) if must_vote && !turns.is_empty() && asked_reviewer.is_none() => {}
         Some(claim) if must_vote => turns.push(Turn {
             who: Authority::Reviewer,
             seat: Some(seat.persona.clone()),
@@ -167,7 +164,7 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
             since: asked_reviewer.map_or(claim.at, |asked| asked.since).into(),
             tool: TurnTool::SubmitVerdict,
         }),
-        Some(claim) if is_undecided(review) || review.status == Status::Approved => {
+        Some(claim) if review.is_undecided() || review.status == Status::Approved => {
             turns.extend(asked_reviewer.map(|asked| Turn {
                 who: Authority::Reviewer,
                 seat: Some(seat.persona.clone()),

@@ -105,19 +105,23 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result
             Malformed::missing("caller_id", "my_turn needs your own id, unless a token says who you are").into()
         );
     }
-    let role = call.asker(None, role)?.role;
+    let role = call.asker(caller_id.as_deref(), role)?.role;
     let query = call.authz.limit_list(ListQuery { caller_id, role, ..query })?;
     let (wait, broker) = (wait?, &call.broker);
     let is_anonymous = waits && query.caller_id.is_none();
-    let credential = call.authz.credential().filter(|_| query.status == Some(Status::Pending));
+    let is_for_work = query.my_turn || query.status == Some(Status::Pending);
+    let credential = call.authz.credential().filter(|_| is_for_work);
+    let wait_for_work = async || match query.my_turn {
+        true => broker.wait_turn(query.clone(), wait).await,
+        false => broker.wait_list(query.clone(), wait).await,
+    };
     let listing = match credential {
         Some(credential) if credential.is_draining() => return Ok(draining(since)),
         Some(credential) if waits => tokio::select! {
-            listing = broker.wait_list(query.clone(), wait) => listing?,
+            listing = wait_for_work() => listing?,
             () = credential.drained() => return Ok(draining(since)),
         },
-        None if waits && query.my_turn => broker.wait_turn(query.clone(), wait).await?,
-        None if waits => broker.wait_list(query.clone(), wait).await?,
+        None if waits => wait_for_work().await?,
         Some(_) | None => broker.list(query.clone()).await?,
     };
     // A caller without a name might be offered a second seat of a review, so it is offered no started reviews.

@@ -31,4 +31,5 @@ mod targets;
 mod tokens;
 mod trace_ids;
 mod turns;
+mod two_agents;
 mod verdict_front_matter;

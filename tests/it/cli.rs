@@ -17,6 +17,7 @@ mod tandem;
 mod tool_parity;
 mod top;
 mod transcript;
+mod turns;
 mod wait;
 mod watch;
 mod without_broker;

@@ -10,3 +10,4 @@ mod one_shot_failures;
 mod process_trees;
 mod scaling;
 mod settings;
+mod turns;

@@ -46,6 +46,7 @@ pub(crate) async fn diff(args: DiffArgs) -> Result<(), CliError> {
         since_round: args.since,
         file: args.file,
         content: args.submitted.then_some(ContentChoice::Submitted),
+        caller_id: caller.reading_name(),
         ..Default::default()
     };
     let proposal = pagination::proposal(&caller.client, request).await?;
@@ -91,7 +92,8 @@ pub(crate) async fn patch(command: PatchCommand) -> Result<(), CliError> {
 
 async fn show_patch(args: CounterPatchArgs) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(None).await?;
-    let request = ProposalRequest { review_id, persona: args.persona, ..Default::default() };
+    let (persona, caller_id) = (args.persona, caller.reading_name());
+    let request = ProposalRequest { review_id, persona, caller_id, ..Default::default() };
     let proposal = pagination::proposal(&caller.client, request).await?;
     if caller.client.json {
         return terminal::write_pretty_json(&proposal);

@@ -5,7 +5,7 @@ use crate::{
     client::pagination,
     error::{parse_optional, possible_values},
     identity_args::IdentityArgs,
-    render::{execute_and_print, issue, print, style},
+    render::{execute_and_print, issue, print, review, style},
     review_args,
 };
 use anyhow::anyhow;
@@ -142,7 +142,7 @@ async fn update(args: UpdateArgs, status: RequestedStatus, duplicate_of: Option<
         }
     };
     let review = caller.review(review_id).await?;
-    let role = args.role.unwrap_or_else(|| match caller.role(&review) {
+    let own_role = caller.role(&review).map(|role| match role {
         Authority::Proposer => Authority::Proposer,
         // To overrule a reviewer, an operator says so.
         Authority::Reviewer | Authority::Operator => Authority::Reviewer,
@@ -153,7 +153,7 @@ async fn update(args: UpdateArgs, status: RequestedStatus, duplicate_of: Option<
         status,
         note: args.message,
         duplicate_of: duplicate_of.map(number),
-        role: Some(role),
+        role: args.role.or(own_role),
         caller_id: caller.acting_name()?,
     };
     execute_and_print::<UpdateIssue>(&caller.client, &request, render_updated).await
@@ -167,5 +167,6 @@ fn number(given: &str) -> String {
 
 fn render_updated(response: &UpdateIssueResponse) -> String {
     let issue = response.issue.as_ref().map(issue::details).unwrap_or_default();
-    format!("{issue}{} is {}\n", response.number, style::status(response.status).painted())
+    let (number, status) = (response.head.number, style::status(response.head.status).painted());
+    format!("{issue}{number} is {status}\n{}", review::waiting_on(&response.head.waiting_on))
 }

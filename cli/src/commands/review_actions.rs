@@ -68,12 +68,12 @@ pub struct AddSeatArgs {
 pub(crate) async fn add_seat(args: AddSeatArgs) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(Some(Role::Proposer)).await?;
     let review = caller.review(review_id.clone()).await?;
-    let role = match caller.role(&review) {
+    let role = caller.role(&review).map(|role| match role {
         Authority::Proposer => Authority::Proposer,
         Authority::Reviewer | Authority::Operator => Authority::Operator,
-    };
+    });
     let caller_id = caller.acting_name()?;
-    let request = AddSeatRequest { review_id, reviewer: args.reviewer, role: Some(role), caller_id };
+    let request = AddSeatRequest { review_id, reviewer: args.reviewer, role, caller_id };
     let render = |response: &AddSeatResponse| {
         let reviewer = escape(&request.reviewer);
         let result = if response.added {
@@ -95,7 +95,7 @@ fn render_claim(claim: &ClaimResponse) -> String {
     let seat = escape(claim.seat.as_deref().unwrap_or_default());
     let head = format!("{number} is yours: seat {seat}, claim {}\n", claim.claim_generation);
     let steps = [("diff #", "what it changes"), ("respond #", "your verdict"), ("release #", "to give it back")];
-    let intent = indented(&one_line(&claim.intent), 2);
+    let intent = indented(&one_line(&claim.intent), 2) + &review::conflict_with_head(&claim.diff);
     head + &intent + &review::files(&claim.files, MAX_FILES) + &review::commands(number, &steps)
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn message(
 ) -> Result<MessageRequest, CliError> {
     Ok(MessageRequest {
         review_id: review.head.review_id.to_string(),
-        sender_role: Some(caller.role(review)),
+        sender_role: caller.role(review),
         body,
         persona: caller.seat(review).map(|seat| seat.persona.clone()),
         to: None,
@@ -184,7 +184,8 @@ pub(crate) fn message(
 fn render_message(message: &MessageResponse) -> String {
     let kind = if message.verdict.is_some() { "a verdict" } else { "a message" };
     let status = style::status(message.head.status).painted();
-    format!("{kind} of the {} in {}, which is {status}\n", message.sender_role, message.head.number)
+    let head = format!("{kind} of the {} in {}, which is {status}\n", message.sender_role, message.head.number);
+    head + &review::waiting_on(&message.head.waiting_on)
 }
 
 #[derive(Debug, clap::Args)]

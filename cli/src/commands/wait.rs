@@ -4,7 +4,7 @@
 use crate::{
     CliError, NO_BROKER,
     client::{Client, event_stream::RECONNECT_DELAY},
-    render::{indented, print, review},
+    render::{indented, print, review, style},
     review_args::ReviewArgs,
     terminal,
 };
@@ -26,10 +26,11 @@ pub(crate) const REJECTED: u8 = 11;
 pub(crate) const WITHOUT_APPROVAL: u8 = 12;
 pub(crate) const UNDECIDED: u8 = 13;
 pub(crate) const YOUR_TURN: u8 = 14;
+pub(crate) const ESCALATED: u8 = 15;
 
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 approved, 10 changes requested, 11 rejected, 12 cancelled or closed \
-                                     without an approval, 13 not decided within the time, 14 a reviewer's question or \
-                                     counter-patch waits for the proposer";
+                                     without an approval, 13 not decided within the time, 14 a question or a \
+                                     counter-patch waits for the proposer, 15 it was escalated to an operator";
 
 /// Longest wait of one call.
 const POLL_TIMEOUT: Duration = Duration::from_secs(50);
@@ -79,7 +80,7 @@ pub(crate) async fn wait(
     any_change: bool,
 ) -> Result<(), CliError> {
     let deadline = limit.map(|limit| Instant::now() + limit);
-    let mut last = None;
+    let mut last: Option<ReviewStatusResponse> = None;
     let (mut last_answer, mut was_asked) = (Instant::now(), false);
     loop {
         let left = deadline.map_or(POLL_TIMEOUT, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -95,10 +96,22 @@ pub(crate) async fn wait(
             Ok(review) => {
                 last_answer = Instant::now();
                 let has_changed = since.is_some_and(|since| review.head.version > since);
+                // The broker answers at once if it is the turn of the token's holder, and would do so again.
+                let is_own_turn = review.timed_out == Some(false) && since == Some(review.head.version);
                 since = Some(review.head.version);
                 let outcome = outcome(&review);
                 if outcome.is_some() || has_changed && any_change {
                     return end(client.json, &review, outcome.unwrap_or(UNDECIDED));
+                }
+                if is_own_turn {
+                    let code = if review.state.escalate { ESCALATED } else { YOUR_TURN };
+                    return end(client.json, &review, code);
+                }
+                // A caller that waits for the operator knows of the escalation.
+                match last.as_ref().map(|last| last.state.escalate) {
+                    Some(false) if review.state.escalate => return end(client.json, &review, ESCALATED),
+                    None if review.state.escalate => terminal::remark(&escalated(&review)),
+                    Some(_) | None => {}
                 }
                 last = Some(review);
             }
@@ -148,6 +161,13 @@ fn outcome(review: &ReviewStatusResponse) -> Option<u8> {
 fn end(json: bool, review: &ReviewStatusResponse, code: u8) -> Result<(), CliError> {
     print(json, review, |review| review::status(review) + &reason(review))?;
     if code == 0 { Ok(()) } else { Err(CliError::answer(code)) }
+}
+
+/// Says that the wait lasts until a person acts, who may be the one that reads this.
+fn escalated(review: &ReviewStatusResponse) -> String {
+    let number = review.head.number;
+    let why = review.escalate_why.map(|why| format!(" ({})", style::spaced(why.as_str()))).unwrap_or_default();
+    format!("{number} waits for an operator{why}; `countersign comment {number} --role operator -m …` answers it")
 }
 
 /// The reason of the last verdict.

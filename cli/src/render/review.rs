@@ -6,8 +6,8 @@ use crate::render::{
     table,
 };
 use api::{
-    diffs::{Files, Target},
-    reviews::{ReviewHead, ReviewStatusResponse, SeatState},
+    diffs::{DiffState, Files, Target},
+    reviews::{MessageTotals, ReviewHead, ReviewStatusResponse, SeatState},
 };
 use domain::{
     consensus::Escalation,
@@ -16,7 +16,7 @@ use domain::{
     priority::Priority,
     review::{Status, TargetKind},
     text::{count, escape},
-    waiting_on::{Turn, TurnTool},
+    waiting_on::{Turn, TurnReason, TurnTool},
 };
 use std::fmt::Write as _;
 
@@ -38,8 +38,16 @@ pub(crate) fn head(review: &ReviewStatusResponse, files: Option<&Files>) -> Stri
         parts.push(format!("{} priority", review.state.priority));
     }
     parts.push(format!("{} old", format_age(review.state.created_at)));
+    parts.extend(messages(&review.messages));
     parts.extend(review.cost_usd.map(|cost| format!("${cost:.2}")));
     head + &indented(&one_line(&review.state.intent), 2) + &paint(DIM, &indented(&parts.join(" · "), 2))
+}
+
+/// `3 messages, 1 unread`
+fn messages(messages: &MessageTotals) -> Option<String> {
+    let total = (messages.message_count > 0).then(|| count(messages.message_count as usize, "message"))?;
+    let unread = messages.unread_messages.filter(|unread| *unread > 0);
+    Some(unread.map_or(total.clone(), |unread| format!("{total}, {unread} unread")))
 }
 
 /// The branch, commit or range.
@@ -86,12 +94,24 @@ pub(crate) fn seats(seats: &[SeatState]) -> String {
 /// Where the votes stand, whether a person should look, and why a review was sent back or cancelled.
 pub(crate) fn decision(review: &ReviewStatusResponse) -> String {
     let mut out = consensus(&review.consensus.why, review.state.escalate, review.escalate_why);
+    out.push_str(&conflict_with_head(&review.state.diff));
     for (label, text) in [("git says", &review.state.diff.validation_error), ("cancelled", &review.cancel_reason)] {
         if let Some(text) = text {
             out.push_str(&indented(&format!("{label}: {}", one_line(text)), 2));
         }
     }
     out
+}
+
+/// Says that the diff conflicts with HEAD, as of the last claim or accepted counter-patch.
+pub(crate) fn conflict_with_head(diff: &DiffState) -> String {
+    let behind = diff.base_behind.filter(|_| diff.applies_to_head == Some(false));
+    let line = |behind: u64| format!("! it does not apply to HEAD, which is {} ahead of its base", commits(behind));
+    behind.map(|behind| paint(style::CARE, &indented(&line(behind), 2))).unwrap_or_default()
+}
+
+fn commits(number: u64) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), "commit")
 }
 
 /// Where the votes stand, and whether a person should look.
@@ -141,6 +161,9 @@ pub(crate) fn next(head: &ReviewHead) -> String {
         }
         Status::Pending | Status::Claimed | Status::InReview => {
             &[("wait #", "until it is decided"), ("respond #", "for anybody but its proposer")]
+        }
+        Status::ChangesRequested if head.waiting_on.iter().any(|turn| turn.why == TurnReason::DiffDoesNotApply) => {
+            &[("resubmit #", "after fixing the diff")]
         }
         Status::ChangesRequested => {
             let steps = &[

@@ -67,7 +67,7 @@ pub enum Refusal {
     OwnProposal { number: ReviewNumber, reviewer: String },
     #[error("reviewer_id {given:?} cannot be used to review; choose a name of your own")]
     BadReviewerId { given: String },
-    #[error("{reviewer} already holds the {persona} seat of {number}; a reviewer holds one seat at a time")]
+    #[error("{reviewer} already has the {persona} seat of {number}; a reviewer has one seat at a time")]
     HoldsAnotherSeat { number: ReviewNumber, reviewer: String, persona: String },
     #[error("the {persona} seat of {number} is for {reviewer}, who takes this seat and no other")]
     HasOwnSeat { number: ReviewNumber, reviewer: String, persona: String },

@@ -136,6 +136,8 @@ pub struct Seat {
     pub messages_seen: u32,
     /// The version of the review at which a reviewer last wrote or gave a verdict from this seat.
     pub last_act: Option<u64>,
+    /// The round of that version.
+    pub last_act_round: Option<u32>,
     pub superseded: Option<Superseded>,
 }
 
@@ -161,14 +163,15 @@ impl Seat {
         self.claim.as_ref().is_some_and(|claim| claim.by == reviewer)
     }
 
-    /// The only reviewer that can claim the seat at `tick`.
+    /// The only reviewer that can claim the seat at `tick`: the one that is asked to look again, for example an operator
+    /// that took the seat over, else the one it was requested for.
     pub fn reserved_at(&self, tick: Tick) -> Option<&str> {
         let reservation = self.reservation.as_ref().filter(|reservation| reservation.until > tick);
-        self.assigned.as_deref().or(reservation.map(|reservation| reservation.reviewer.as_str()))
+        reservation.map(|reservation| reservation.reviewer.as_str()).or(self.assigned.as_deref())
     }
 
     /// The only reviewer that can claim the seat, as long as its reservation lasts.
     pub fn reserved_for(&self) -> Option<&str> {
-        self.assigned.as_deref().or(self.reservation.as_ref().map(|reservation| reservation.reviewer.as_str()))
+        self.reservation.as_ref().map(|reservation| reservation.reviewer.as_str()).or(self.assigned.as_deref())
     }
 }

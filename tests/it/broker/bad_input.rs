@@ -137,10 +137,11 @@ async fn a_blank_required_text_is_refused() {
 async fn a_text_that_is_too_long_is_refused_and_not_echoed() {
     let broker = TestBroker::with_settings("[limits]\ndiff_bytes = 200000\n").await;
     for tool in tools(&broker.client()).await {
+        // A name that no reviewer has changes nothing in a call that only reads.
+        let reads = ["get_proposal", "get_discussion", "get_review_status", "get_review_timeline", "list_issues"];
+        let only_reads = reads.contains(&tool["name"].as_str().unwrap());
         spoil(&tool, &broker, |field, schema, valid| {
-            // Calls that only read one review ignore the caller.
-            let only_reads = valid.get("round").is_some() || valid.get("wait").is_some();
-            if field == "caller_id" && only_reads && valid.get("review_id").is_some() {
+            if field == "caller_id" && only_reads {
                 return Vec::new();
             }
             let long = "x".repeat(300_000);

@@ -198,7 +198,7 @@ impl Model {
             "content_hash": review.round.content_hash,
             "approved_hash": review.approved_hash,
             "cancel_reason": review.cancel_reason,
-            "escalate": review.escalated.is_some(),
+            "escalate": review.escalation().is_some(),
             "seats": [seat_row],
         });
         let mut shown = client.status(&review.id.to_string()).await;

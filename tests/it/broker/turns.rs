@@ -120,6 +120,7 @@ impl Conversation {
             },
             (_, "accept_counter_patch") => match choose("proposer").unwrap_or("default") {
                 "reject the patch" => drop(client.call("reject_counter_patch", review).await),
+                "ask" => drop(client.call("add_message", write("proposer")).await),
                 _ => drop(client.call("accept_counter_patch", review).await),
             },
             (_, "create_review") => match choose("proposer").unwrap_or("default") {
@@ -209,6 +210,17 @@ async fn after_a_rejected_counter_patch_the_proposer_revises() {
 }
 
 #[tokio::test]
+async fn a_question_about_a_counter_patch_is_answered_before_it_is_decided() {
+    let offered = "proposer counter_patch_offered accept_counter_patch";
+    let answer = "reviewer message submit_verdict";
+    let accepted = "reviewer counter_patch_accepted submit_verdict";
+    let steps = [CLAIM, VOTE, offered, answer, offered, accepted, CLOSE];
+    check("", &["ask"], &["offer a patch in a comment", "ask"], &steps).await;
+    let claim = "reviewer message claim_review";
+    check("", &["ask"], &["offer a patch"], &[CLAIM, VOTE, offered, claim, answer, CLOSE]).await;
+}
+
+#[tokio::test]
 async fn a_reviewer_that_gives_up_leaves_the_seat_to_the_next() {
     check("", &[], &["release"], &[CLAIM, VOTE, CLAIM, VOTE, CLOSE]).await;
 }
@@ -277,6 +289,21 @@ async fn a_revision_while_a_reviewer_works_is_stale_content_for_it() {
 }
 
 #[tokio::test]
+async fn a_reviewer_that_asked_in_an_earlier_round_is_shown_what_changed() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "claimed").await;
+    let ask = json!({ "review_id": id, "sender_role": "reviewer", "caller_id": "ada", "body": "on purpose?" });
+    client.call("add_message", ask).await;
+    let claim = json!({ "review_id": id, "reviewer_id": "ada" });
+    client.call("create_review", json!({ "review_id": id, "description": "on purpose" })).await;
+    let claimed = client.call("claim_review", claim).await;
+    assert_eq!(claimed["re_review"]["since_round"], 1);
+    assert!(claimed["re_review"]["hint"].as_str().unwrap().contains("since_round"), "{claimed}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn an_expired_claim_with_an_open_question_returns_to_the_queue() {
     let broker = TestBroker::with_settings("[claims]\nlease = \"2s\"").await;
     let client = broker.client();
@@ -339,6 +366,10 @@ async fn a_person_joins_in_and_takes_over() {
     let unread = client.call("get_review_status", json!({ "review_id": id, "caller_id": "ada" })).await;
     assert_eq!((&unread["message_count"], &unread["unread_messages"]), (&json!(2), &json!(1)));
     assert_eq!(unread["last_message_by"], "olga");
+    let row = client.call("list_reviews", json!({ "my_turn": true, "caller_id": "ada" })).await["reviews"][0].clone();
+    for field in ["message_count", "unread_messages", "last_message_by", "last_message_id", "waiting_on"] {
+        assert_eq!(row[field], unread[field], "{field}");
+    }
 
     let taken = client.call("take_over", json!({ "review_id": id, "reviewer_id": "olga" })).await;
     assert_eq!((&taken["claimed_by"], &taken["seat"]), (&json!("olga"), &json!("general")));
@@ -346,6 +377,95 @@ async fn a_person_joins_in_and_takes_over() {
     client.refused("stale_claim", "submit_verdict", late).await;
     client.call("submit_verdict", verdict(&id, "olga", "approved")).await;
     assert_eq!(client.status(&id).await["status"], "approved");
+    broker.stop_and_check().await;
+}
+
+/// The remaining conversations, with the broker killed after every call.
+#[tokio::test]
+async fn a_revision_and_a_person_survive_a_kill_at_each_step() {
+    let mut broker = TestBroker::start().await;
+    let review = review_in(&broker.client(), "claimed").await;
+    let on_review = |more: Value| with(json!({ "review_id": review }), more);
+    let person = |more: Value| on_review(with(json!({ "sender_role": "operator", "caller_id": "olga" }), more));
+    let steps = [
+        ("create_review", on_review(json!({ "description": "a better way" })), "reviewer unclaimed"),
+        ("claim_review", on_review(json!({ "reviewer_id": "ada" })), "reviewer reviewing"),
+        (
+            "add_message",
+            on_review(json!({ "sender_role": "reviewer", "caller_id": "ada", "body": "why?" })),
+            "proposer message",
+        ),
+        (
+            "add_message",
+            person(json!({ "to": "reviewers", "body": "decide alone" })),
+            "proposer message reviewer message",
+        ),
+        ("add_seat", on_review(json!({ "reviewer": "@eva" })), "proposer message reviewer message reviewer unclaimed"),
+        (
+            "take_over",
+            on_review(json!({ "reviewer_id": "olga", "persona": "general" })),
+            "reviewer message reviewer unclaimed",
+        ),
+        ("submit_verdict", verdict(&review, "olga", "approved"), "reviewer unclaimed"),
+        ("claim_review", on_review(json!({ "reviewer_id": "eva" })), "reviewer reviewing"),
+        ("submit_verdict", verdict(&review, "eva", "approved"), "proposer approved"),
+        ("close_review", on_review(json!({ "closer_role": "proposer" })), ""),
+    ];
+    for (tool, arguments, expected) in steps {
+        broker.client().call(tool, arguments).await;
+        broker = broker.kill_and_restart().await;
+        assert_eq!(turns(&broker.client(), &review).await.join(" "), expected, "{tool}");
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_person_reaches_a_reviewer_that_waits_for_the_proposer() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "claimed").await;
+    let ask = json!({ "review_id": id, "sender_role": "reviewer", "caller_id": "ada", "body": "on purpose?" });
+    client.call("add_message", ask).await;
+    let write = json!({ "review_id": id, "sender_role": "operator", "caller_id": "olga", "to": "reviewers",
+                        "body": "the author is away, decide without an answer" });
+    let written = client.call("add_message", write).await;
+    assert_eq!(turns(&client, &id).await, ["proposer message", "reviewer message"]);
+    let wait = json!({ "review_id": id, "wait": true, "caller_id": "ada", "since": written["version"] });
+    assert_eq!(client.call("get_review_status", wait).await["timed_out"], false);
+    client.call("submit_verdict", verdict(&id, "ada", "approved")).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn the_answer_to_a_person_needs_no_seat() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let more = json!({ "personas": ["security", "tests"], "proposer_id": PROPOSER });
+    let review = id(&client.call("create_review", proposal_with("for two", more)).await);
+    let write = json!({ "review_id": review, "sender_role": "operator", "caller_id": "olga", "to": "proposer",
+                        "body": "please say more" });
+    let asked = client.call("add_message", write).await;
+    assert_eq!((&asked["waiting_on"][2]["who"], &asked["waiting_on"][2]["seat"]), (&json!("proposer"), &Value::Null));
+    let answer =
+        json!({ "review_id": review, "sender_role": "proposer", "caller_id": PROPOSER, "body": "it is for the users" });
+    let answered = client.call("add_message", answer.clone()).await;
+    assert_eq!(turns(&client, &review).await, ["reviewer message", "reviewer message"]);
+    let again = client.call("add_message", answer.clone()).await;
+    assert_eq!(again["version"], answered["version"], "a repeat changes nothing");
+    let more = with(answer, json!({ "body": "and more" }));
+    client.refused("persona_needed", "add_message", more).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_reviewer_that_is_asked_again_gets_no_second_seat() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "changes_requested").await;
+    client.call("add_message", json!({ "review_id": id, "sender_role": "proposer", "body": "why?" })).await;
+    let add = json!({ "review_id": id, "reviewer": "@ada" });
+    client.refused("holds_another_seat", "add_seat", add).await;
+    client.claim(&id, "ada").await;
     broker.stop_and_check().await;
 }
 
@@ -368,6 +488,23 @@ async fn a_seat_is_added_for_a_named_reviewer() {
     client.call("submit_verdict", verdict(&id, "olga", "approved")).await;
     assert_eq!(client.status(&id).await["status"], "approved");
     client.refused("invalid_argument", "add_seat", json!({ "review_id": id, "reviewer": "a b" })).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_question_about_a_named_seat_goes_to_the_operator_that_took_it_over() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let more = json!({ "reviewers": ["@olga"], "proposer_id": PROPOSER });
+    let review = id(&client.call("create_review", proposal_with("for olga", more)).await);
+    client.call("take_over", json!({ "review_id": review, "reviewer_id": "eva" })).await;
+    client.call("submit_verdict", verdict(&review, "eva", "changes_requested")).await;
+    let ask = json!({ "review_id": review, "sender_role": "proposer", "caller_id": PROPOSER, "body": "why?" });
+    assert_eq!(client.call("add_message", ask).await["waiting_on"][0]["name"], "eva");
+    let queue = |caller: &str| client.call("list_reviews", json!({ "status": "pending", "caller_id": caller }));
+    assert_eq!(column(&queue("eva").await["reviews"], "id"), [review.as_str()]);
+    assert_eq!(queue("olga").await["reviews"], json!([]));
+    client.claim(&review, "eva").await;
     broker.stop_and_check().await;
 }
 

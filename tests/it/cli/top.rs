@@ -73,6 +73,7 @@ async fn a_user_watches_comments_approves_and_quits() {
     let review = client.submit("say it in German").await;
     let mut screen = Screen::open(&broker, &["top", "--as", "ada"]);
     screen.shows("say it in German").await;
+    screen.shows("[a reviewer]").await;
 
     let second = client.call("create_review", proposal("a second one")).await;
     screen.shows("a second one").await;

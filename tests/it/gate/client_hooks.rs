@@ -316,6 +316,24 @@ async fn a_counter_patch_counts_as_feedback_for_its_proposer_only() {
 }
 
 #[tokio::test]
+async fn the_hooks_report_a_message_of_a_person_and_an_escalation() {
+    let broker = TestBroker::with_settings("[reviews]\nmax_rounds = 1").await;
+    stage(&broker, "zwei");
+    let review = propose(&broker, json!({ "diff": staged(&broker, &[]) })).await;
+    let message = json!({ "review_id": review, "sender_role": "operator", "caller_id": "olga", "to": "proposer",
+                          "body": "please say more" });
+    broker.client().call("add_message", message).await;
+    let input = json!({ "session_id": "a", "cwd": broker.repo().path() });
+    let blocked = hook(&broker, &["stop"], input.clone()).await;
+    assert!(blocked["reason"].as_str().unwrap().contains("an unanswered message"), "{blocked}");
+    vote(&broker, &review, "changes_requested").await;
+    assert_eq!(hook(&broker, &["stop"], input.clone()).await, json!({}), "the proposer waits for an operator");
+    let started = hook(&broker, &["session-start"], input).await;
+    let context = started["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(context.contains("R-1 (a change): waits for an operator."), "{context}");
+}
+
+#[tokio::test]
 async fn the_stop_hook_does_not_block_if_it_cannot_record_the_block() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");

@@ -247,7 +247,8 @@ pub(crate) async fn check_database(data_dir: &Path) {
         let log = super::reviews::review_log(&store.reader, number).await;
         assert_eq!(domain::review::replay(&log), snapshot, "{number}");
         let snapshot = snapshot.unwrap();
-        let to_take = snapshot.free_seats().filter(|seat| seat.reservation.is_none()).map(|seat| seat.persona.clone());
+        let to_take =
+            snapshot.free_seats().filter(|seat| seat.reserved_for().is_none()).map(|seat| seat.persona.clone());
         assert_eq!(listed.remove(&number), Some(to_take.collect()), "{number}");
         let hash = &snapshot.round.content_hash;
         let content = store.reader.find_content(hash).await.unwrap().expect("the active content is stored");

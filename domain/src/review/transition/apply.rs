@@ -307,13 +307,15 @@ fn add_message(
     // An answer ends the exchange. Only a reviewer that still owes a vote asks again with every message.
     match role {
         Role::Proposer => {
-            let answers_question = seat.asked_proposer.take().is_some();
+            // A counter-patch is answered by a decision, so a message about it is a question.
+            let answers_question = seat.asked_proposer.take().is_some_and(|asked| asked.why == TurnReason::Message);
             if seat.vote.is_none() || !answers_question {
                 seat.asked_reviewer = Some(asked);
             }
         }
         Role::Reviewer => {
             seat.last_act = Some(id);
+            seat.last_act_round = Some(round);
             seat.messages_seen = seat.messages;
             let answers_question = seat.asked_reviewer.take().is_some();
             if !is_sent_back && (seat.vote.is_none() || !answers_question) {
@@ -355,6 +357,9 @@ fn decide_patch(review: &mut Review, persona: &str, status: PatchStatus, at: Tim
             patch.status = status;
         }
         seat.asked_proposer = None;
+        if let Some(last) = seat.last_message.as_mut().filter(|last| last.role == Role::Reviewer) {
+            last.responded = true;
+        }
         seat.exchanges += 1;
         let why = match status {
             PatchStatus::Accepted => Some(TurnReason::CounterPatchAccepted),
@@ -392,6 +397,7 @@ fn give_verdict(review: &mut Review, given: &VerdictGiven, at: Timestamp) {
     if let Some(seat) = seat_mut(review, persona) {
         let (generation, digest) = (given.generation, given.digest.clone());
         seat.last_act = Some(version);
+        seat.last_act_round = Some(given.round);
         seat.messages_seen = seat.messages;
         seat.asked_reviewer = None;
         if let Some(last) = &mut seat.last_message

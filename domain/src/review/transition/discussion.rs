@@ -107,8 +107,9 @@ fn is_out_of_turn(review: &Review, seat: &Seat, role: Role) -> bool {
         Role::Reviewer => seat.asked_reviewer.is_some(),
     };
     let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number && !last.responded);
-    let is_alone = role == Role::Proposer && seat.claim.is_none();
-    last.is_some_and(|last| last.role == role) && !is_alone && !is_asked
+    // After a request for changes every question of the proposer returns the seat to the queue.
+    let can_insist = role == Role::Proposer && (seat.claim.is_none() || review.status == Status::ChangesRequested);
+    last.is_some_and(|last| last.role == role) && !can_insist && !is_asked
 }
 
 /// Whether a message of `role` answers one of the other side.
@@ -137,16 +138,23 @@ fn repeated_message(
     };
     let id = last(seat)?;
     let is_known = seats.iter().all(|(_, seat)| last(seat) == Some(id));
-    is_known.then_some((message.to.is_none().then_some(*index), id))
+    let is_one_seat = seats.len() == 1 && message.to.is_none();
+    is_known.then_some((is_one_seat.then_some(*index), id))
 }
 
 fn addressed_seats<'a>(review: &'a Review, message: &AddMessage) -> Result<Vec<(usize, &'a Seat)>, Refusal> {
     let seats = || review.seats.iter().enumerate();
+    // An operator asked the proposer about the whole review, so the answer is for all seats.
+    let answers_operator = || {
+        let all: Vec<_> = seats().collect();
+        review.asked_proposer.is_some() || repeated_message(review, &all, message, Role::Proposer).is_some()
+    };
     let own = || seats().find(|(_, seat)| message.by.as_deref().is_some_and(|by| seat.is_held_by(by)));
     match (&message.persona, review.seats.as_slice()) {
         (Some(persona), _) => Ok(vec![seat_of_persona(review, persona)?]),
         (None, _) if message.to.is_some() && message.role == Authority::Proposer => Ok(seats().collect()),
         (None, [only]) => Ok(vec![(0, only)]),
+        (None, _) if message.role == Authority::Proposer && answers_operator() => Ok(seats().collect()),
         (None, _) => {
             let own = own().map(|own| vec![own]);
             own.ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) })

@@ -1,8 +1,8 @@
 //! The rule for adding a required reviewer (a seat) to a running review.
 
 use super::{
-    super::AddSeat, CommandKind, Decided, Event, Refusal, Reply, Review, Seat, Status, or_proposer, proposer_only,
-    verdicts, wrong_status,
+    super::AddSeat, CommandKind, Decided, Event, Refusal, Reply, Review, Status, or_proposer, proposer_only, verdicts,
+    wrong_status,
 };
 use crate::{credential::Authority, ids::DEFAULT_PERSONA, time::Tick};
 
@@ -29,10 +29,11 @@ pub(super) fn add(review: &Review, add: AddSeat, lease_ends: Tick) -> Decided {
     if review.seats.iter().any(|seat| seat.persona == persona) {
         return Ok((Vec::new(), Reply::Done));
     }
-    let holds = |seat: &&Seat| persona.strip_prefix('@').is_some_and(|name| seat.is_held_by(name));
-    if let Some(held) = review.seats.iter().find(holds) {
-        let reviewer = held.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default();
-        return Err(Refusal::HoldsAnotherSeat { number: review.number, reviewer, persona: held.persona.clone() });
+    if let Some(name) = persona.strip_prefix('@')
+        && let Some(held) = review.seats.iter().find(|seat| seat.is_held_by(name) || seat.reserved_for() == Some(name))
+    {
+        let (reviewer, persona) = (name.to_owned(), held.persona.clone());
+        return Err(Refusal::HoldsAnotherSeat { number: review.number, reviewer, persona });
     }
     if review.seats.len() >= MAX_SEATS {
         return Err(Refusal::TooManySeats { number: review.number, limit: MAX_SEATS });

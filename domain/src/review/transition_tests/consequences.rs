@@ -121,8 +121,8 @@ fn a_revision_starts_over_and_keeps_the_rest() {
     assert_eq!(review.claim_generation, before.claim_generation + 1);
     assert_eq!((&review.decision, review.priority), (&None, before.priority));
     let reviewed = Some(Reviewed { round: 1, content_hash: hash(1) });
-    let last_act = before.seats[0].last_act;
-    assert_eq!(review.seats, vec![Seat { reviewed, last_act, ..Seat::new("general", START.at) }]);
+    let (last_act, last_act_round) = (before.seats[0].last_act, before.seats[0].last_act_round);
+    assert_eq!(review.seats, vec![Seat { reviewed, last_act, last_act_round, ..Seat::new("general", START.at) }]);
     let again = after(&asked_back(), revise(&asked_back()));
     assert!(again.seats.iter().all(|seat| seat.claim.is_none() && seat.reservation.is_none()));
 }

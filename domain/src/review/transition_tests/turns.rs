@@ -36,10 +36,11 @@ fn check(review: &Review, expected: &[&str]) {
     assert_eq!(turns(review), expected);
 }
 
-/// What a party does that follows `turn`. `choice` decides between the verdicts.
+/// What a party does that follows `turn`. `choice` decides between the verdicts, and whether a proposer asks instead.
 pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
     let name = turn.name.clone();
     let fresh = format!("at version {}", review.version);
+    let asks = |persona| Command::AddMessage(AddMessage { persona, ..message(Role::Proposer, &fresh) });
     match turn.tool {
         TurnTool::ClaimReview => {
             let is_free = |by: &&str| {
@@ -73,8 +74,7 @@ pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
         TurnTool::AddMessage if turn.who == Authority::Operator => operator_writes(&fresh),
         TurnTool::AddMessage => {
             let role = if turn.who == Authority::Proposer { Role::Proposer } else { Role::Reviewer };
-            let to = (turn.seat.is_none()).then_some(Recipient::Reviewers);
-            Command::AddMessage(AddMessage { by: name, persona: turn.seat.clone(), to, ..message(role, &fresh) })
+            Command::AddMessage(AddMessage { by: name, persona: turn.seat.clone(), ..message(role, &fresh) })
         }
         TurnTool::UpdateIssue => {
             let answered = |persona: &str| {
@@ -91,7 +91,12 @@ pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
                 note: Some(fresh),
             })
         }
+        TurnTool::CreateReview if choice % 5 == 1 => asks(review.seats.first().map(|seat| seat.persona.clone())),
         TurnTool::CreateReview => revise(review),
+        TurnTool::AcceptCounterPatch if choice % 5 == 1 => asks(turn.seat.clone()),
+        TurnTool::AcceptCounterPatch if choice % 5 == 2 => {
+            Command::RejectCounterPatch { by: name, persona: turn.seat.clone() }
+        }
         TurnTool::AcceptCounterPatch => Command::AcceptCounterPatch(acceptance(review, turn.seat.as_deref())),
         TurnTool::CloseReview => close(),
     }
@@ -193,6 +198,46 @@ fn a_counter_patch_is_the_proposers_turn_and_its_answer_the_reviewers() {
 }
 
 #[test]
+fn a_question_about_a_counter_patch_goes_to_its_reviewer_first() {
+    let offered = after(&claimed(), offers("ada", Verdict::Comment));
+    let asked = after(&offered, writes(Role::Proposer, "why so?"));
+    check(&asked, &["reviewer ada general: message -> submit_verdict"]);
+    let decide = "proposer paul general: counter_patch_offered -> accept_counter_patch";
+    check(&after(&asked, writes(Role::Reviewer, "it is shorter")), &[decide]);
+    let asked = after(&with_patch(), writes(Role::Proposer, "why so?"));
+    check(&asked, &["reviewer ada general: message -> claim_review"]);
+    assert!(super::decide(&asked, super::accept(&asked)).is_ok(), "it can be accepted meanwhile");
+    // A reviewer that has voted answers with a message.
+    let bob = "reviewer bob security: reviewing -> submit_verdict";
+    let voted = after_all(&in_review(), [claim("bob"), offers("ada", Verdict::ChangesRequested)]);
+    let asked = after(&voted, writes_to("general", Role::Proposer, "why so?"));
+    check(&asked, &["reviewer ada general: message -> add_message", bob]);
+    check(&after(&asked, writes_to("general", Role::Reviewer, "it is shorter")), &[decide, bob]);
+}
+
+#[test]
+fn a_reviewer_that_waits_for_an_answer_is_still_reached() {
+    let asked = after(&claimed(), writes(Role::Reviewer, "on purpose?"));
+    let to_reviewers = |body: &str| {
+        let Command::AddMessage(message) = operator_writes(body) else { panic!("a message") };
+        Command::AddMessage(AddMessage { to: Some(Recipient::Reviewers), ..message })
+    };
+    let both = ["proposer paul general: message -> add_message", "reviewer ada general: message -> submit_verdict"];
+    check(&after(&asked, to_reviewers("paul is away, decide alone")), &both);
+}
+
+#[test]
+fn the_answer_to_an_operator_goes_to_all_seats() {
+    let asked = after(&seats(2, Rule::RequireAll), operator_writes("please say more"));
+    let answer = writes(Role::Proposer, "it is for the users");
+    let answered = after(&asked, answer.clone());
+    assert!(answered.asked_proposer.is_none() && answered.seats.iter().all(|seat| seat.last_message.is_some()));
+    assert_eq!(super::decide(&answered, answer).map(|again| again.events), Ok(Vec::new()), "a repeat");
+    let other = super::decide(&answered, writes(Role::Proposer, "and more")).map_err(|refusal| refusal.code());
+    assert_eq!(other.map(|t| t.next.version), Err("persona_needed"));
+}
+
+#[test]
 fn a_seat_that_changes_hands_resets_the_turn() {
     let asked = after_all(&claimed(), [writes(Role::Reviewer, "on purpose?"), release(1)]);
     check(&asked, &["reviewer any general: unclaimed -> claim_review"]);
@@ -267,6 +312,10 @@ fn an_escalation_is_the_operators_turn_until_it_acts() {
     assert_eq!((answered.escalation(), answered.seats[0].gave_up.as_ref()), (None, None));
     let both = ["reviewer any general: message -> claim_review", "proposer paul -: message -> add_message"];
     check(&answered, &both);
+    // A review that is decided meanwhile does not wait for an operator.
+    let approved = after_all(&escalated, [claim("bob"), says("bob", Verdict::Approved)]);
+    assert_eq!(approved.escalation(), None);
+    check(&approved, &["proposer paul -: approved -> close_review"]);
 }
 
 #[test]
@@ -346,6 +395,40 @@ fn a_named_seat_stays_its_reviewers_through_every_status() {
     // An operator can take the seat of a reviewer that does not come.
     let taken = after(&asked, take_over(&asked, "eva", Some("@olga")));
     assert!(taken.seats[1].is_held_by("eva"));
+}
+
+#[test]
+fn a_question_to_an_operator_that_took_a_named_seat_over_goes_to_the_operator() {
+    let named = after(&propose(proposal(&["@olga"], Rule::RequireAll, None)), add_seat("general"));
+    let votes = [claim("ada"), says("ada", Verdict::Approved), take_over(&named, "eva", Some("@olga"))];
+    let sent_back = after_all(&after_all(&named, votes), [says("eva", Verdict::ChangesRequested)]);
+    let asked = after(&sent_back, writes_to("@olga", Role::Proposer, "why?"));
+    check(&asked, &["reviewer eva @olga: message -> claim_review"]);
+    let expired = transition(Some(&asked), Command::Expire, later(&asked), &super::RULES).map(|t| turns(&t.next));
+    assert_eq!(expired, Ok(vec!["reviewer olga @olga: message -> claim_review".to_owned()]));
+}
+
+#[test]
+fn a_reviewer_that_is_asked_to_look_again_gets_no_second_seat() {
+    let refused = super::decide(&asked_back(), add_seat("@ada")).map_err(|refusal| refusal.code());
+    assert_eq!(refused.map(|added| added.next.version), Err("holds_another_seat"));
+}
+
+#[test]
+fn a_counter_patch_that_is_decided_answers_the_question_before_it() {
+    let asked = after_all(&claimed(), [writes(Role::Reviewer, "why?"), offers("ada", Verdict::Comment)]);
+    let rejected = after_all(&asked, [super::reject(), says("ada", Verdict::Comment)]);
+    check(&rejected, &["reviewer ada general: reviewing -> submit_verdict"]);
+    assert!(super::decide(&rejected, writes(Role::Reviewer, "and why not?")).is_ok());
+}
+
+#[test]
+fn after_a_request_for_changes_the_proposer_can_ask_again() {
+    let voted = after_all(&in_review(), [claim("bob"), says("ada", Verdict::ChangesRequested)]);
+    let asked = after(&voted, writes_to("general", Role::Proposer, "why?"));
+    let sent_back = after(&asked, says("bob", Verdict::ChangesRequested));
+    let again = after(&sent_back, writes_to("general", Role::Proposer, "why, please?"));
+    assert_eq!(turns(&again)[0], "reviewer ada general: message -> claim_review");
 }
 
 #[test]
