@@ -5,7 +5,7 @@ use crate::support::{
     misbehaving_reviewer::{begun, ended, living, plan, run, script, shim, until_gone, until_living},
     wait_until::wait_until,
 };
-use actors::reviewer_process::{Process, ProcessExit, orphans::sweep};
+use actors::reviewer_process::{Process, ProcessExit, orphans::sweep, runtime::REVIEWER_ID_VARIABLE};
 use std::{path::Path, process::Stdio, time::Duration};
 use tokio::{io::AsyncReadExt as _, process::Command};
 
@@ -80,7 +80,7 @@ async fn orphans_of_a_killed_shim_are_swept() {
         signal(process.identity().pid, "KILL").await;
         let ProcessExit::Lost(words) = ended(&mut process).await else { panic!("{name}: not lost") };
         assert_eq!(words, "lost: its shim was killed by SIGKILL");
-        sweep(vec![(mark.clone(), process.identity().clone())]).await;
+        sweep(vec![(format!("{REVIEWER_ID_VARIABLE}={mark}"), process.identity().clone())]).await;
         until_gone(&mark, AT_ONCE, name).await;
     }
 }
