@@ -184,6 +184,7 @@ impl DiffCheck {
 }
 
 /// The active diff without its text.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffFacts {
     pub base_commit: Option<String>,
@@ -195,7 +196,6 @@ pub struct DiffFacts {
     /// The check against the base.
     pub check: DiffCheck,
     /// The check against HEAD at the last claim or accepted counter-patch. `None` if HEAD was the base.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<HeadCheck>,
 }
 
@@ -223,6 +223,7 @@ impl HeadCheck {
 }
 
 /// The active content without its text, which is stored under its hash.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
     pub number: u32,
@@ -230,16 +231,15 @@ pub struct Round {
     pub intent: String,
     pub diff: Option<DiffFacts>,
     /// What the proposer changed in this round, in its own words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_note: Option<String>,
     /// Identifies the call that submitted this round, so that a repeat of it is recognised.
     pub request_key: Option<String>,
     /// The commits that the active diff was taken from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Box<ReviewTarget>>,
 }
 
 /// The state of a review, equal to its database rows. Seats and findings have rows of their own, so JSON leaves them out.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
     pub id: ReviewId,
@@ -252,7 +252,6 @@ pub struct Review {
     pub status: Status,
     pub round: Round,
     /// The branch of the latest round that was taken from one. It stays when a counter-patch replaces that content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// When the status last changed.
     pub status_since: Timestamp,
@@ -292,6 +291,7 @@ pub struct Escalated {
 }
 
 /// How many messages a review has, and the last one.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageCount {
     pub total: u32,

@@ -9,8 +9,10 @@ use crate::{
     waiting_on::TurnReason,
 };
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// A reviewer's hold on a seat.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     pub by: String,
@@ -43,6 +45,7 @@ pub struct CounterPatch {
 }
 
 /// The last message of a seat's discussion: decides who may write next and recognises repeats.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMessage {
     pub id: u64,
@@ -107,6 +110,7 @@ pub struct Superseded {
 }
 
 /// One required reviewer.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     pub persona: String,
