@@ -244,7 +244,7 @@ fn dev_null_means_a_missing_file_only_where_git_says_so() {
 fn parts_know_their_strip_level_and_zero_context() {
     let hints = |name: &str| {
         let diff = fixture(name);
-        let part = apply_parts(&diff)[0];
+        let part = &apply_parts(&diff)[0];
         (part.strip, part.zero_context)
     };
     assert_eq!(hints("everything.diff"), (1, ZeroContext::No));

@@ -9,9 +9,12 @@
 //! Every git process starts in `process`.
 
 mod apply;
+mod checks;
 mod discovery;
+mod engine;
 mod error;
 mod file_reader;
+mod in_process;
 mod process;
 mod repository;
 mod scratch_repo;
@@ -22,6 +25,7 @@ mod user_repo;
 pub use discovery::ClientRepo;
 pub use error::GitError;
 pub use file_reader::{FileContent, FileVersions};
+pub use in_process::{AnswerCounts, EngineState};
 pub use process::Output;
 pub use repository::{GitSettings, Repository};
 pub use user_repo::UserRepo;

@@ -4,7 +4,9 @@
 use std::fs;
 
 use domain::diff;
+use domain::engine_mode::EngineMode;
 
+use crate::apply::{applies, apply_in_process, with_final_newline};
 use crate::process::Output;
 use crate::repository::Session;
 use crate::{GitError, Repository};
@@ -36,8 +38,17 @@ impl Repository {
         self.0.check_size(diff)?;
         self.0.check_id(base)?;
         self.0.check_id(Some(tree))?;
+        let own = self.0.ask_engine(apply_in_process(base, &with_final_newline(diff))).await;
+        let wanted = applies(tree.to_owned());
+        if self.0.settings.engine == EngineMode::Auto && own.as_ref() == Some(&wanted) {
+            self.0.count_engine();
+            return Ok(Vec::new());
+        }
         let mut session = self.session_with_index().await?;
-        let result = session.content_tree(base, Some(diff)).await?;
+        let result = session.content_tree(base, Some(diff)).await;
+        let by_git = result.as_ref().map(|tree| applies(tree.clone()));
+        self.0.count_git("check", own.as_ref(), by_git.as_ref().map_err(|error| *error));
+        let result = result?;
         if result == tree {
             return Ok(Vec::new());
         }

@@ -134,6 +134,7 @@ pub(super) fn parse_plain(
     let mut patch = Patch::default();
     if is_dev_null(old) {
         patch.created = true;
+        patch.guessed = is_dev_null(new);
         patch.new = path_from_line(new, strip, true);
     } else if is_dev_null(new) {
         patch.deleted = true;
@@ -141,6 +142,7 @@ pub(super) fn parse_plain(
     } else {
         let (old_name, name) = (path_from_line(old, strip, true), path_from_line(new, strip, true));
         // If one name begins with the other, git prefers the shorter one.
+        patch.guessed = old_name != name || is_epoch(old) || is_epoch(new);
         let name = match (old_name, name) {
             (Some(old), Some(new)) if new.len() > old.len() && new.starts_with(&old) => Some(old),
             (old, new) => new.or(old),
@@ -148,6 +150,7 @@ pub(super) fn parse_plain(
         let range = parse_hunk_range(hunk);
         patch.created = range.is_some_and(|range| range.old == 0 && range.old_start == 0);
         patch.deleted = is_epoch(new) && range.is_some_and(|range| range.new == 0);
+        patch.guessed |= range.is_none_or(|range| range.old == 0 || range.new == 0);
         patch.old = name.clone().filter(|_| !patch.created);
         patch.new = name.filter(|_| !patch.deleted);
     }

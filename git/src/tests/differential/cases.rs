@@ -1,0 +1,1 @@
+//! Diffs by hand.

@@ -1,0 +1,4 @@
+//! Generated repositories of every form that git can store.
+
+use super::*;
+use crate::tests::{STEPS, VARIANTS};

@@ -1,0 +1,1 @@
+//! Diffs of real changes with random faults.
