@@ -241,7 +241,7 @@ impl<'a> Session<'a> {
         self.repo.ask("name", resolve_in_process(name), self.find_commit_with_git(name)).await
     }
 
-    async fn find_commit_with_git(&mut self, name: &str) -> Result<Result<String, String>, GitError> {
+    pub(crate) async fn find_commit_with_git(&mut self, name: &str) -> Result<Result<String, String>, GitError> {
         let commit = format!("{name}^{{commit}}");
         let git = self.registered("resolving the base").args(["rev-parse", "--verify", "--end-of-options", &commit]);
         let output = self.try_run(git, &[]).await?;

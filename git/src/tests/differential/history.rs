@@ -43,7 +43,7 @@ async fn the_engine_agrees_with_git_on_the_newest_commits_of_this_repository() {
         println!("SKIPPED: the sources are not in a git repository");
         return;
     }
-    let comparison = compare_history(project, 40).await;
+    let comparison = compare_history(project, 25).await;
     comparison.report("this repository");
 }
 
