@@ -25,12 +25,16 @@ impl Repository {
         self.0.check_size(diff)?;
         self.0.check_id(base)?;
         let key = CheckKey::new(&[base], diff).await?;
+        if let Some(check) = self.0.base_checks.find(&key) {
+            self.0.count_remembered();
+            return Ok(check);
+        }
         let is_remembered = |check: &DiffCheck| matches!(check, DiffCheck::Applies { to: AppliesTo::Base, .. });
         let start = || {
             let (repository, base, diff) = (self.clone(), base.map(str::to_owned), with_final_newline(diff));
             async move { repository.run_check(base.as_deref(), diff).await }.boxed()
         };
-        self.0.base_checks.get_or_run(key, is_remembered, start).await
+        self.0.base_checks.run(key, is_remembered, start).await
     }
 
     async fn run_check(&self, base: Option<&str>, diff: Arc<str>) -> Result<DiffCheck, GitError> {
@@ -61,12 +65,16 @@ impl Repository {
             return Ok(None);
         }
         let key = CheckKey::new(&[base, Some(&commit)], diff).await?;
+        if let Some(head) = self.0.head_checks.find(&key) {
+            self.0.count_remembered();
+            return Ok(head);
+        }
         let is_remembered = |head: &Option<HeadCheck>| head.as_ref().is_some_and(|head| head.fits() == Some(true));
         let start = || {
             let (repository, base, diff) = (self.clone(), base.map(str::to_owned), with_final_newline(diff));
             async move { repository.run_head_check(base.as_deref(), commit, diff).await }.boxed()
         };
-        self.0.head_checks.get_or_run(key, is_remembered, start).await
+        self.0.head_checks.run(key, is_remembered, start).await
     }
 
     async fn run_head_check(

@@ -61,18 +61,21 @@ impl<V: Clone> std::fmt::Debug for Checks<V> {
 }
 
 impl<V: Clone> Checks<V> {
-    /// The outcome of a check: the remembered one, or that of the running check, or else that of `start`.
+    /// The remembered outcome of a check.
+    pub(crate) fn find(&self, key: &CheckKey) -> Option<V> {
+        self.done.get(key)
+    }
+
+    /// The outcome of the running check, or else of the one that `start` makes. It is remembered if `is_remembered` says
+    /// so.
     ///
     /// A check ends early when all its callers are gone.
-    pub(crate) async fn get_or_run(
+    pub(crate) async fn run(
         &self,
         key: CheckKey,
         is_remembered: impl Fn(&V) -> bool,
         start: impl FnOnce() -> Running<V>,
     ) -> Result<V, GitError> {
-        if let Some(outcome) = self.done.get(&key) {
-            return Ok(outcome);
-        }
         let outcome = self.join(key, start).await;
         if let Ok(outcome) = &outcome
             && is_remembered(outcome)

@@ -8,6 +8,7 @@
 mod apply;
 mod budget;
 mod delta;
+mod folder;
 mod history;
 mod hunks;
 mod object_id;
@@ -17,6 +18,7 @@ mod patch_id;
 mod paths;
 mod refs;
 mod tree;
+mod tree_check;
 
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ use hunks::Context;
 use object_id::{Algorithm, Kind, ObjectId};
 use objects::{ObjectReader, Objects};
 use refs::Refs;
-use tree::CheckedTrees;
+use tree_check::CheckedTrees;
 
 pub(crate) use objects::{ByteWeighter, ObjectCache};
 

@@ -21,6 +21,7 @@ struct State {
     permits: OnceLock<Arc<Semaphore>>,
     by_engine: AtomicU64,
     by_git: AtomicU64,
+    remembered: AtomicU64,
     differences: AtomicU64,
 }
 
@@ -30,6 +31,8 @@ pub struct AnswerCounts {
     pub by_engine: u64,
     /// Git was asked, because the engine declined or because of the settings.
     pub by_git: u64,
+    /// Checks with an outcome that was remembered.
+    pub remembered: u64,
     /// The engine and git gave different answers. Counted only if both are asked.
     pub differences: u64,
 }
@@ -39,6 +42,7 @@ impl EngineState {
         AnswerCounts {
             by_engine: self.0.by_engine.load(Relaxed),
             by_git: self.0.by_git.load(Relaxed),
+            remembered: self.0.remembered.load(Relaxed),
             differences: self.0.differences.load(Relaxed),
         }
     }
@@ -92,6 +96,10 @@ impl Inner {
             answer
         });
         answering.await.ok()?.ok()
+    }
+
+    pub(crate) fn count_remembered(&self) {
+        self.settings.engine_state.0.remembered.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn count_engine(&self) {

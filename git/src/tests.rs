@@ -3,6 +3,7 @@
 
 mod diff_parser;
 mod differential;
+mod engine_limits;
 mod files;
 mod processes;
 mod safety;

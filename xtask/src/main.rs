@@ -25,6 +25,9 @@ cargo xtask COMMAND
   events [N]           send N events (10000) to 200 subscribers, one of which reconnects
   anchors [REPOSITORY] measure how well findings follow their lines through a git history
                          [default: a sample history]
+  git-differential [REPOSITORY]
+                       compare the check of diffs in the broker with git on a history
+                         [default: this repository], random hunks and mutated diffs
   openapi              write docs/openapi.json, the description of the REST API
   schemathesis [N]     send N generated requests (100) to each operation of the REST API
   soak [MINUTES]       run the broker under load for a long time
@@ -62,6 +65,7 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
             test::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
         }
         "anchors" => test::anchors(arguments),
+        "git-differential" => test::git_differential(arguments),
         "openapi" => test::openapi(),
         "schemathesis" => test::schemathesis(arguments),
         "soak" => test::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),

@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use domain::diff::Patch;
 
 use super::Declined;
+use super::folder::Folder;
 use super::hunks::{Context, apply_hunks};
 use super::object_id::{Kind, ObjectId};
 use super::objects::ObjectReader;
 use super::paths::is_allowed_path;
-use super::tree::{Folder, Mode, find_file};
+use super::tree::{Mode, find_file};
 
 const SUBMODULE_START: &[u8] = b"Subproject commit ";
 
