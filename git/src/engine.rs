@@ -6,6 +6,7 @@
 //! Nothing of the repository's configuration, attributes, filters or hooks is read.
 
 mod apply;
+mod binary_patch;
 mod budget;
 mod delta;
 mod folder;

@@ -57,9 +57,9 @@ pub(super) fn parse_git<'a>(
 /// Parses one line of a git header. Returns `false` at the end of the header.
 ///
 /// `git_line_path` is the path in the `diff --git` line. New and deleted files take it.
-fn parse_header_line(
-    patch: &mut Patch<'_>,
-    line: &str,
+fn parse_header_line<'a>(
+    patch: &mut Patch<'a>,
+    line: &'a str,
     strip: u8,
     git_line_path: Option<&[u8]>,
 ) -> Result<bool, &'static str> {
@@ -87,9 +87,9 @@ fn parse_header_line(
     } else if let Some(rest) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("rename new ")) {
         (patch.renamed, patch.new) = (true, path_from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("index ") {
-        if let Some((ids, octal)) = rest.split_once(' ')
-            && ids.contains("..")
-        {
+        let (ids, octal) = rest.split_once(' ').map_or((rest, None), |(ids, octal)| (ids, Some(octal)));
+        patch.index_ids = ids.split_once("..");
+        if let (Some(_), Some(octal)) = (patch.index_ids, octal) {
             patch.old_mode = Some(parse_mode(octal)?);
         }
     } else {

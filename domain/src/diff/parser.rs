@@ -19,6 +19,10 @@ pub struct Patch<'a> {
     pub new_mode: Option<u32>,
     pub hunks: Vec<Hunk<'a>>,
     pub binary: bool,
+    /// The `literal` and `delta` blocks of a binary patch; empty if the diff only says that the files differ.
+    pub binary_data: &'a str,
+    /// The two ids of the `index` line, as they are written.
+    pub index_ids: Option<(&'a str, &'a str)>,
     /// The header has only `---` and `+++`, and git guesses from them, from dates or from the hunks which file it is and
     /// whether it is created or deleted.
     pub guessed: bool,
@@ -125,11 +129,13 @@ impl<'a> ParsedDiff<'a> {
             Some("GIT binary patch") => {
                 patch.binary = true;
                 cursor.advance();
+                let start = cursor.offset;
                 if !skip_binary_data(cursor)? {
                     return Err(cursor.error("a binary patch without data"));
                 }
                 // The reverse patch, which git writes but does not need.
                 skip_binary_data(cursor)?;
+                patch.binary_data = cursor.text.get(start..cursor.offset).unwrap_or_default();
             }
             Some(line) if is_binary_marker(line) => {
                 patch.binary = true;

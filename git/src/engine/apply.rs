@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use domain::diff::Patch;
 
 use super::Declined;
+use super::binary_patch::apply_binary;
 use super::folder::Folder;
 use super::hunks::{Context, apply_hunks};
 use super::object_id::{Kind, ObjectId};
@@ -93,12 +94,19 @@ fn apply_patch<'p>(
     if !allowed(old) || !allowed(new) {
         return Err(Declined("a path that git may refuse"));
     }
+    if patch.binary && mode == Mode::Submodule {
+        return Err(Declined("a binary patch of a submodule"));
+    }
     // Without hunks the content stays as it is, and a large file is not read.
     let content = match content {
-        Some(id) if patch.hunks.is_empty() && new.is_some() => id,
+        Some(id) if patch.hunks.is_empty() && !patch.binary && new.is_some() => id,
         content => {
-            let text = content.map_or_else(|| Ok(Vec::new()), |id| read_content(reader, mode, &id))?;
-            let result = apply_hunks(&text, &patch.hunks, context, &mut reader.budget)?;
+            let result = if patch.binary {
+                apply_binary(reader, patch, content.as_ref())?
+            } else {
+                let text = content.map_or_else(|| Ok(Vec::new()), |id| read_content(reader, mode, &id))?;
+                apply_hunks(&text, &patch.hunks, context, &mut reader.budget)?
+            };
             if new.is_none() && !result.is_empty() {
                 return Err(Declined("a deleted file with content left"));
             }
@@ -120,8 +128,8 @@ struct StatedModes {
 
 /// Declines patches whose header git reads in more than one way, or in which it has to guess.
 fn check_patch(patch: &Patch<'_>) -> Result<StatedModes, Declined> {
-    if patch.binary {
-        return Err(Declined("a binary patch"));
+    if patch.binary && patch.binary_data.is_empty() {
+        return Err(Declined("a binary patch without data"));
     }
     if patch.guessed {
         return Err(Declined("a header without certain names"));

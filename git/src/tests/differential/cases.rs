@@ -316,11 +316,58 @@ fn path_cases() -> Vec<String> {
     diffs
 }
 
+/// Binary patches that git makes, and faulty forms of them.
+fn binary_cases(repo: &TestRepo, base: &str) -> Vec<String> {
+    let bytes: Vec<u8> = (0..4_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let changed: Vec<u8> = bytes.iter().enumerate().map(|(n, byte)| if n == 900 { 0 } else { *byte }).collect();
+    let steps: [&[(&str, &[u8])]; 2] = [&[("new.bin", &bytes), ("y", b"\0")], &[("x", &changed)]];
+    let mut made = Vec::new();
+    for step in steps {
+        repo.git(&["read-tree", base]);
+        for (path, content) in step {
+            fs::write(repo.repo.beside("content"), content).unwrap();
+            let id = repo.git(&["hash-object", "-w", "../content"]);
+            repo.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{id},{path}")]);
+        }
+        let tree = repo.git(&["write-tree"]);
+        let next = repo.git(&["commit-tree", "-m", "binary", &tree]);
+        for (from, to) in [(base, next.as_str()), (&next, base)] {
+            made.push(repo.git(&["diff-tree", "-p", "--binary", from, to]) + "\n");
+        }
+    }
+    made.retain(|diff| !diff.trim().is_empty());
+    let mut cases = made.clone();
+    for diff in made {
+        let forward_only: String =
+            diff.split_inclusive("\n\n").enumerate().filter(|(at, _)| at % 2 == 0).map(|(_, block)| block).collect();
+        cases.extend([
+            forward_only,
+            diff.replace("index ", "index 0"),
+            diff.replace("index 0", "index 1"),
+            diff.replace("literal ", "literal 1"),
+            diff.replace("literal ", "delta "),
+            diff.replacen("zc", "zd", 1),
+            diff.replace("GIT binary patch", "Binary files a/y and b/y differ"),
+            diff.lines()
+                .map(|line| if line.starts_with("index ") { line.to_uppercase() } else { line.into() } + "\n")
+                .collect(),
+            diff.lines()
+                .map(|line| if line.starts_with("index ") { &line[..30] } else { line }.to_owned() + "\n")
+                .collect(),
+            diff.lines().filter(|line| !line.starts_with("index ")).map(|line| line.to_owned() + "\n").collect(),
+            diff.trim_end().to_owned(),
+        ]);
+    }
+    cases
+}
+
 #[tokio::test]
 async fn the_engine_agrees_with_git_on_cases_by_hand() {
     let (repo, base) = base();
     let mut comparison = Comparison::open(&repo.project).await;
-    for (kind, cases) in [("hunks", hunk_cases()), ("files", file_cases()), ("paths", path_cases())] {
+    let binary = binary_cases(&repo, &base);
+    let kinds = [("hunks", hunk_cases()), ("files", file_cases()), ("paths", path_cases()), ("binary", binary)];
+    for (kind, cases) in kinds {
         for diff in cases {
             comparison.compare(kind, Some(&base), &diff).await;
         }

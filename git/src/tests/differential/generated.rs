@@ -38,7 +38,9 @@ async fn the_engine_agrees_with_git_on_every_kind_of_diff() {
         let commits = commit_steps(&repo);
         let comparison = compare_steps(&repo.project, &commits, &VARIANTS).await;
         comparison.report(format);
-        assert!(comparison.same > 120, "{:?}", comparison.declined);
+        // Git applies one more with `--unidiff-zero`, which it tries only after the first way failed. Binary patches
+        // without full ids are the others.
+        assert!(comparison.same > 145, "{:?}", comparison.declined);
     }
 }
 
@@ -177,6 +179,32 @@ async fn compare_names(comparison: &Comparison, project: &Path, form: &str, comm
     }
     println!("  {answered} names");
     assert!(answered > 20 || form == "reftable", "{form}: only {answered} names");
+}
+
+#[tokio::test]
+async fn each_of_very_many_packed_refs_is_found() {
+    let repo = TestRepo::new();
+    let commits: Vec<String> = (0..3).map(|_| repo.commit()).collect();
+    for tag in ["b100", "b500-", "zz"] {
+        repo.git(&["tag", "--annotate", "--message=x", tag, &commits[0]]);
+    }
+    let refs: String = (0..1_000).map(|n| format!("create refs/heads/b{n} {}\n", commits[n % 3])).collect();
+    fs::write(repo.repo.beside("refs"), refs).unwrap();
+    let mut shell = std::process::Command::new("sh");
+    let update = shell.args(["-c", "git update-ref --stdin < ../refs"]).current_dir(&repo.project).status();
+    assert!(update.unwrap().success());
+    repo.git(&["pack-refs", "--all"]);
+    let repository = repo.open().await;
+    let engine = repository.0.engine.as_ref().unwrap();
+    let list = repo.git(&["for-each-ref", "--format=%(refname) %(objectname) %(*objectname)"]);
+    for line in list.lines() {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(engine.resolve(fields[0]).unwrap(), *fields.last().unwrap(), "{line}");
+    }
+    for n in 0..1_000 {
+        assert!(engine.resolve(&format!("refs/heads/b{n}x")).is_err());
+        assert!(engine.resolve(&format!("refs/tags/b{n}")).is_err() || n == 100);
+    }
 }
 
 #[tokio::test]
