@@ -9,6 +9,7 @@ mod apply;
 mod binary_patch;
 mod budget;
 mod delta;
+mod files;
 mod folder;
 mod history;
 mod hunks;

@@ -39,6 +39,8 @@ pub(super) fn parse_git<'a>(
     if (patch.created || patch.deleted) && patch.old.is_some() && patch.new.is_some() && patch.old != patch.new {
         return Err(ParseError { line: start, what: "file names contradict each other" });
     }
+    // A name that comes before the line that says so. Git may stop there with an internal error.
+    patch.guessed = (patch.created && patch.old.is_some()) || (patch.deleted && patch.new.is_some());
     if patch.created {
         patch.old = None;
     }

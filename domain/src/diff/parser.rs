@@ -23,8 +23,8 @@ pub struct Patch<'a> {
     pub binary_data: &'a str,
     /// The two ids of the `index` line, as they are written.
     pub index_ids: Option<(&'a str, &'a str)>,
-    /// The header has only `---` and `+++`, and git guesses from them, from dates or from the hunks which file it is and
-    /// whether it is created or deleted.
+    /// The header leaves open which file it is or whether the file is created or deleted, and git guesses: from two
+    /// different names, a date, or the first hunk.
     pub guessed: bool,
     pub(super) added: u32,
     pub(super) removed: u32,

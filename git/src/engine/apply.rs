@@ -97,9 +97,12 @@ fn apply_patch<'p>(
     if patch.binary && mode == Mode::Submodule {
         return Err(Declined("a binary patch of a submodule"));
     }
-    // Without hunks the content stays as it is, and a large file is not read.
     let content = match content {
-        Some(id) if patch.hunks.is_empty() && !patch.binary && new.is_some() => id,
+        // The content stays as it is. Git reads it all the same, so it must be there.
+        Some(id) if patch.hunks.is_empty() && !patch.binary && new.is_some() => {
+            read_content(reader, mode, &id)?;
+            id
+        }
         content => {
             let result = if patch.binary {
                 apply_binary(reader, patch, content.as_ref())?

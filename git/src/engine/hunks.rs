@@ -10,6 +10,8 @@ use super::budget::Budget;
 
 /// Git reads numbers of lines into a C `long`; no real diff comes near.
 const MAX_LINE_NUMBER: u64 = 1 << 30;
+/// Lines of a file or a hunk, which take more memory than their text.
+const MAX_LINES: usize = 1_000_000;
 const END_MARKER: &str = "\\ No newline at end of file";
 
 /// How git treats hunks without context.
@@ -37,9 +39,13 @@ pub(crate) fn apply_hunks(
     context: Context,
     budget: &mut Budget,
 ) -> Result<Vec<u8>, Declined> {
-    let lines = content.split_inclusive(|&byte| byte == b'\n');
-    let mut file: Vec<_> = lines.map(|bytes| Line { bytes, patched: false }).collect();
-    budget.take_steps(file.len())?;
+    let lines = || content.split_inclusive(|&byte| byte == b'\n');
+    let count = lines().count();
+    budget.take_steps(count)?;
+    if count > MAX_LINES || hunks.iter().any(|hunk| hunk.old.saturating_add(hunk.new) > MAX_LINES as u64) {
+        return Err(Declined("too many lines"));
+    }
+    let mut file: Vec<_> = lines().map(|bytes| Line { bytes, patched: false }).collect();
     for hunk in hunks {
         let sides = Sides::parse(hunk)?;
         budget.take_steps(sides.old.len() + sides.new.len())?;
@@ -150,7 +156,7 @@ impl<'a> Sides<'a> {
     /// Whether git sees the old lines at this place. For git, a last line without a newline also matches one with it.
     fn matches(&self, lines: &[Line<'_>], budget: &mut Budget) -> Result<bool, Declined> {
         for (at, (old, line)) in self.old.iter().zip(lines).enumerate() {
-            budget.take_steps(1)?;
+            budget.take_steps(1 + old.len() / 64)?;
             let is_last = at + 1 == self.old.len();
             let bytes = match line.bytes.strip_suffix(b"\n") {
                 Some(bytes) if is_last && self.old_ends_file => bytes,

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,13 +12,15 @@ use quick_cache::Weighter;
 use super::Declined;
 use super::budget::{Budget, MAX_OBJECT_BYTES};
 use super::delta::apply_delta;
+use super::files::{Stamp, open_file, read_file};
 use super::object_id::{Algorithm, Kind, ObjectId};
-use super::pack::{EntryContent, Pack, PackFiles, Stamp, inflate};
+use super::pack::{EntryContent, Pack, PackFiles, inflate};
 
 const MAX_CACHED_OBJECT_BYTES: usize = 1024 * 1024;
 const MAX_ALTERNATES_DEPTH: usize = 5;
 const MAX_ALTERNATES_BYTES: u64 = 64 * 1024;
 const MAX_PACKS: usize = 512;
+const MAX_PACK_FILES: usize = 20 * MAX_PACKS;
 const MAX_DELTA_CHAIN: usize = 4096;
 /// Open packs of one call; each takes two file descriptors.
 const MAX_OPEN_PACKS: usize = 16;
@@ -94,7 +95,9 @@ impl Objects {
         let mut packs_left = MAX_PACKS;
         let store = |folder: PathBuf| {
             let entries = fs::read_dir(folder.join("pack")).into_iter().flatten().flatten().map(|entry| entry.path());
-            let indexes = entries.filter(|path| path.extension().is_some_and(|extension| extension == "idx"));
+            let indexes = entries
+                .take(MAX_PACK_FILES)
+                .filter(|path| path.extension().is_some_and(|extension| extension == "idx"));
             let packs: Vec<_> = indexes.take(packs_left).filter_map(open).collect();
             packs_left -= packs.len();
             Store { folder, packs }
@@ -118,11 +121,8 @@ fn object_folders(folder: &Path) -> Vec<PathBuf> {
 
 /// The lines of `info/alternates`. Quoted paths are left out: what is only there is missing, and git is asked.
 fn alternates(folder: &Path) -> Vec<PathBuf> {
-    let Ok(file) = fs::File::open(folder.join("info/alternates")) else { return Vec::new() };
-    let mut text = Vec::new();
-    if file.take(MAX_ALTERNATES_BYTES).read_to_end(&mut text).is_err() {
-        return Vec::new();
-    }
+    let read = |file| read_file(&file, MAX_ALTERNATES_BYTES);
+    let Ok(text) = open_file(&folder.join("info/alternates")).and_then(read) else { return Vec::new() };
     let lines = text.split(|&byte| byte == b'\n').filter(|line| !matches!(line.first(), None | Some(b'#' | b'"')));
     let paths = lines.map(|line| folder.join(std::ffi::OsStr::from_bytes(line)));
     paths.filter_map(|path| fs::canonicalize(path).ok()).collect()
@@ -209,7 +209,7 @@ impl<'a> ObjectReader<'a> {
         let hex = id.to_string();
         let Some((folder, name)) = hex.split_at_checked(2) else { return Ok(None) };
         for store in stores.iter() {
-            if let Ok(file) = fs::File::open(store.folder.join(folder).join(name)) {
+            if let Ok(file) = open_file(&store.folder.join(folder).join(name)) {
                 return self.read_loose(file).map(Some);
             }
         }

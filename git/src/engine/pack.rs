@@ -2,9 +2,9 @@
 //!
 //! Files are read with `pread` and never mapped: a pack that is truncated while it is mapped would kill the process.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -12,6 +12,7 @@ use flate2::bufread::ZlibDecoder;
 
 use super::Declined;
 use super::budget::{Budget, MAX_OBJECT_BYTES};
+use super::files::{Stamp, open_file};
 use super::object_id::{Algorithm, Kind, ObjectId};
 
 /// Magic number and version 2.
@@ -23,20 +24,6 @@ const BISECT_ENTRIES: u64 = 32;
 const READ_BYTES: usize = 4096;
 
 const MALFORMED: Declined = Declined("a malformed pack");
-
-/// What identifies a version of a file without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    inode: u64,
-    bytes: u64,
-    modified: (i64, i64),
-}
-
-impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        Self { inode: metadata.ino(), bytes: metadata.len(), modified: (metadata.mtime(), metadata.mtime_nsec()) }
-    }
-}
 
 /// A pack and the first table of its index. Its files are opened when they are needed.
 #[derive(Debug)]
@@ -78,7 +65,7 @@ impl Pack {
     /// `None` if the index is not one of version 2.
     pub(crate) fn open(index: &Path, stamp: Stamp, algorithm: Algorithm) -> Option<Self> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let mut file = File::open(index).ok()?;
+        let mut file = open_file(index).ok()?;
         let (mut header, mut table) = ([0; 8], vec![0; FANOUT_BYTES as usize]);
         file.read_exact(&mut header).ok()?;
         file.read_exact(&mut table).ok()?;
@@ -89,7 +76,7 @@ impl Pack {
     }
 
     pub(crate) fn open_files(&self) -> io::Result<PackFiles> {
-        Ok(PackFiles { index: File::open(&self.index)?, data: File::open(self.index.with_extension("pack"))? })
+        Ok(PackFiles { index: open_file(&self.index)?, data: open_file(&self.index.with_extension("pack"))? })
     }
 
     /// The offset of an object in this pack.

@@ -2,9 +2,11 @@
 //!
 //! The rules are stricter than those of git: a path that they refuse goes to git, which decides.
 
+const MAX_PATH_BYTES: usize = 2048;
+
 /// Whether git certainly accepts every part of a path.
 pub(crate) fn is_allowed_path(path: &[u8], is_symlink: bool) -> bool {
-    path.split(|&byte| byte == b'/').all(|part| is_allowed_name(part, is_symlink))
+    path.len() <= MAX_PATH_BYTES && path.split(|&byte| byte == b'/').all(|part| is_allowed_name(part, is_symlink))
 }
 
 /// Whether git certainly accepts the name of a tree entry.

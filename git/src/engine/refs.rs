@@ -4,14 +4,14 @@
 
 use std::cmp::Ordering;
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Declined;
+use super::files::{Stamp, open_file, read_file};
 use super::object_id::{Algorithm, Kind, ObjectId};
 use super::objects::ObjectReader;
-use super::pack::Stamp;
 
 /// Where git looks for a name, in this order.
 const PREFIXES: [&str; 4] = ["refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
@@ -108,13 +108,14 @@ impl Refs {
 
     fn read_loose(&self, path: &Path) -> Result<Option<RefValue>, Declined> {
         match fs::symlink_metadata(path) {
-            Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_REF_BYTES => {}
+            Ok(metadata) if metadata.is_file() => {}
             Ok(metadata) if metadata.is_dir() => return Ok(None),
             Ok(_) => return Err(UNREADABLE),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(_) => return Err(UNREADABLE),
         }
-        let text = fs::read_to_string(path).map_err(|_| UNREADABLE)?;
+        let content = open_file(path).and_then(|file| read_file(&file, MAX_REF_BYTES)).map_err(|_| UNREADABLE)?;
+        let text = String::from_utf8(content).map_err(|_| UNREADABLE)?;
         let line = text.strip_suffix('\n').ok_or(UNREADABLE)?;
         if let Some(target) = line.strip_prefix("ref: ") {
             let is_ref = target.starts_with("refs/") && is_plain_name(target);
@@ -140,25 +141,19 @@ impl Refs {
 
     /// The content of `packed-refs`, read again if the file changed.
     fn packed_refs(&self) -> Result<Option<Arc<[u8]>>, Declined> {
-        let mut file = match fs::File::open(self.common_dir.join("packed-refs")) {
+        let file = match open_file(&self.common_dir.join("packed-refs")) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(_) => return Err(UNREADABLE),
         };
-        let metadata = file.metadata().map_err(|_| UNREADABLE)?;
-        if !metadata.is_file() || metadata.len() > MAX_PACKED_REFS_BYTES {
-            return Err(UNREADABLE);
-        }
-        let stamp = Stamp::of(&metadata);
+        let stamp = Stamp::of(&file.metadata().map_err(|_| UNREADABLE)?);
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, text)) = &*packed
             && *known == stamp
         {
             return Ok(Some(Arc::clone(text)));
         }
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(|_| UNREADABLE)?;
-        let text: Arc<[u8]> = text.into();
+        let text: Arc<[u8]> = read_file(&file, MAX_PACKED_REFS_BYTES).map_err(|_| UNREADABLE)?.into();
         *packed = Some((stamp, Arc::clone(&text)));
         Ok(Some(text))
     }

@@ -54,18 +54,15 @@ impl CheckedTrees {
             return Err(Declined("a deep tree"));
         }
         let content = read_tree(reader, id)?;
+        check_entries(reader, &content)?;
         let mut files = 0;
-        let mut earlier: Vec<Entry<'_>> = Vec::new();
         for entry in entries(&content, reader.algorithm()) {
             let entry = entry?;
-            check_entry(&entry, &earlier)?;
-            earlier.push(entry);
             files += match entry.is_folder() {
                 true => self.count_files(reader, &entry.id, depth + 1, found)?,
                 false => 1,
             };
         }
-        reader.budget.take_steps(earlier.len())?;
         // The root of an empty base is the one empty tree that git keeps.
         if (files == 0 && depth > 0) || files > MAX_FILES {
             return Err(Declined("a tree without files, or with too many"));
@@ -73,6 +70,17 @@ impl CheckedTrees {
         found.insert(*id, files);
         Ok(files)
     }
+}
+
+/// Checks a tree without those below it.
+fn check_entries(reader: &mut ObjectReader<'_>, content: &[u8]) -> Result<(), Declined> {
+    let mut earlier: Vec<Entry<'_>> = Vec::new();
+    for entry in entries(content, reader.algorithm()) {
+        let entry = entry?;
+        check_entry(&entry, &earlier)?;
+        earlier.push(entry);
+    }
+    reader.budget.take_steps(earlier.len())
 }
 
 fn check_entry(entry: &Entry<'_>, earlier: &[Entry<'_>]) -> Result<(), Declined> {

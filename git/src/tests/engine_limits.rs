@@ -139,6 +139,30 @@ async fn hunks_that_match_nowhere_in_a_long_file_are_declined_quickly() {
 }
 
 #[tokio::test]
+async fn long_lines_that_are_almost_equal_are_declined_quickly() {
+    let repo = TestRepo::new();
+    let line = "a".repeat(20_000);
+    repo.write("x", format!("{line}\n").repeat(1_000));
+    let base = repo.commit();
+    let context = format!(" {line}\n").repeat(20);
+    let hunk = format!("@@ -100,22 +100,22 @@\n{context}-{line}\n+b\n {}b\n", "a".repeat(19_999));
+    assert_eq!(declines(&repo, &base, &format!("--- a/x\n+++ b/x\n{hunk}")).await, "too many steps");
+}
+
+#[tokio::test]
+async fn a_pipe_in_the_place_of_a_file_does_not_block() {
+    let (repo, base, file) = one_blob();
+    fs::remove_file(&file).unwrap();
+    nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(declines(&repo, &base, DIFF).await, "a missing object");
+    let head = repo.project.join(".git/refs/heads/main");
+    fs::remove_file(&head).unwrap();
+    nix::unistd::mkfifo(&head, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let repository = repo.open().await;
+    assert!(repository.0.engine.as_ref().unwrap().resolve("main").is_err());
+}
+
+#[tokio::test]
 async fn very_many_hunks_or_files_are_declined_quickly() {
     let repo = TestRepo::new();
     repo.write("x", numbers(1, 60_000));

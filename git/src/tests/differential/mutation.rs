@@ -26,7 +26,7 @@ fn mutate(random: &mut Random, diff: &str) -> String {
     let mut lines: Vec<String> = diff.split('\n').map(str::to_owned).collect();
     let at = random.below(lines.len());
     let other = random.below(lines.len());
-    match random.below(12) {
+    match random.below(13) {
         0 => drop(lines.remove(at)),
         1 => lines.insert(at, lines[at].clone()),
         2 => lines.swap(at, other),
@@ -43,6 +43,11 @@ fn mutate(random: &mut Random, diff: &str) -> String {
         7 => drop(lines.drain(at..(at + random.below(9)).min(lines.len()))),
         8 => lines[at].push(*random.pick(&['\r', ' ', '\t', 'x', '/', '"'])),
         9 => drop(lines[at].pop()),
+        11 => {
+            let (place, _) =
+                *random.pick(&lines[at].char_indices().chain([(lines[at].len(), ' ')]).collect::<Vec<_>>());
+            lines[at].insert(place, *random.pick(&[' ', '\t', '"', '\\', '/', '.', '\r', 'é', '0', ',', '\u{b}']));
+        }
         10 => lines[at] = lines[at].replace("a/", "b/").replace("edit", "copied"),
         _ => {
             let block = lines[at..(at + random.below(12)).min(lines.len())].to_vec();
