@@ -120,6 +120,7 @@ impl Repository {
     ///
     /// Symlinks become plain files that contain their target, so that no path in the copy leads out of it.
     pub async fn check_out(&self, base: Option<&str>, diff: Option<&str>, to: &Path) -> Result<(), GitError> {
+        self.0.check_size(diff.unwrap_or_default())?;
         let mut session = self.session_with_index().await?;
         session.fill_index(base, diff).await?;
         let git = session.scratch("copying the files").work_tree(to);
@@ -164,7 +165,6 @@ impl Session<'_> {
     /// Fills the index with `base`, or empties it, and applies `diff`.
     pub(crate) async fn fill_index(&mut self, base: Option<&str>, diff: Option<&str>) -> Result<(), GitError> {
         self.repo.check_id(base)?;
-        self.repo.check_size(diff.unwrap_or_default())?;
         match base {
             Some(base) => self.load_index(base).await?,
             None => match fs::remove_file(self.index()) {

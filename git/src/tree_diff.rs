@@ -24,6 +24,9 @@ impl Repository {
         from: (Option<&str>, Option<&str>),
         to: (Option<&str>, Option<&str>),
     ) -> Result<String, GitError> {
+        for diff in [from.1, to.1].into_iter().flatten() {
+            self.0.check_size(diff)?;
+        }
         let mut session = self.session_with_index().await?;
         let from = session.content_tree(from.0, from.1).await?;
         let to = session.content_tree(to.0, to.1).await?;

@@ -72,14 +72,11 @@ fn apply_patch<'p>(
 ) -> Result<FileChange<'p>, Declined> {
     let modes = check_patch(patch)?;
     let (old, new) = (patch.old.as_deref(), patch.new.as_deref());
-    let (before, content) = match old {
-        Some(path) => {
-            let (mode, id) = find_file(reader, tree, path)?.ok_or(Declined("a file that the base does not have"))?;
-            (Some((mode, id)), Some(id))
-        }
-        None => (None, None),
+    let before = match old {
+        Some(path) => Some(find_file(reader, tree, path)?.ok_or(Declined("a file that the base does not have"))?),
+        None => None,
     };
-    let old_mode = before.map(|(mode, _)| mode);
+    let (old_mode, old_id) = before.unzip();
     // A stated mode must have the type of the file. Other permissions are ignored.
     if let (Some(stated), Some(stored)) = (modes.old, old_mode)
         && !stated.has_type_of(stored)
@@ -97,30 +94,17 @@ fn apply_patch<'p>(
     if patch.binary && mode == Mode::Submodule {
         return Err(Declined("a binary patch of a submodule"));
     }
-    let content = match content {
-        // The content stays as it is. Git reads it all the same, so it must be there.
-        Some(id) if patch.hunks.is_empty() && !patch.binary && new.is_some() => {
-            read_content(reader, mode, &id)?;
-            id
-        }
-        content => {
-            let result = if patch.binary {
-                apply_binary(reader, patch, content.as_ref())?
-            } else {
-                let text = content.map_or_else(|| Ok(Vec::new()), |id| read_content(reader, mode, &id))?;
-                apply_hunks(&text, &patch.hunks, context, &mut reader.budget)?
-            };
-            if new.is_none() && !result.is_empty() {
-                return Err(Declined("a deleted file with content left"));
-            }
-            match new {
-                Some(_) => write_content(reader, mode, result)?,
-                None => ObjectId::new(&[]),
-            }
-        }
+    let content = match &old_id {
+        old if patch.binary => apply_binary(reader, patch, old.as_ref())?,
+        Some(id) => apply_hunks(&read_content(reader, mode, id)?, &patch.hunks, context, &mut reader.budget)?,
+        None => apply_hunks(&[], &patch.hunks, context, &mut reader.budget)?,
     };
-    let removes = old.filter(|_| !patch.copied);
-    Ok(FileChange { removes, writes: new.map(|path| (path, mode, content)) })
+    let writes = match new {
+        Some(path) => Some((path, mode, write_content(reader, mode, content)?)),
+        None if content.is_empty() => None,
+        None => return Err(Declined("a deleted file with content left")),
+    };
+    Ok(FileChange { removes: old.filter(|_| !patch.copied), writes })
 }
 
 /// The modes that a header states.

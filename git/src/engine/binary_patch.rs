@@ -1,5 +1,7 @@
 //! Applies binary patches: blocks of base 85 text that hold a new file or a delta to the old one.
 
+use std::sync::Arc;
+
 use domain::diff::Patch;
 
 use super::Declined;
@@ -34,6 +36,10 @@ pub(crate) fn apply_binary(
     if !is_old || new_id.is_null() != patch.new.is_none() {
         return Err(MALFORMED);
     }
+    let before = match old {
+        Some(old) => reader.read_kind(old, Kind::Blob)?,
+        None => Arc::default(),
+    };
     let mut rest = patch.binary_data;
     let forward = read_block(&mut rest, &mut reader.budget)?;
     // The way back, which git decodes but does not use.
@@ -42,10 +48,7 @@ pub(crate) fn apply_binary(
     }
     let content = match forward {
         Block::Literal(content) => content,
-        Block::Delta(delta) => {
-            let old = reader.read_kind(old.ok_or(MALFORMED)?, Kind::Blob)?;
-            apply_delta(&old, &delta, &mut reader.budget)?
-        }
+        Block::Delta(delta) => apply_delta(&before, &delta, &mut reader.budget)?,
     };
     let is_new = match patch.new {
         Some(_) => reader.algorithm().object_id(Kind::Blob, &content)? == new_id,

@@ -39,6 +39,9 @@ pub(crate) fn apply_hunks(
     context: Context,
     budget: &mut Budget,
 ) -> Result<Vec<u8>, Declined> {
+    if hunks.is_empty() {
+        return Ok(content.to_vec());
+    }
     let lines = || content.split_inclusive(|&byte| byte == b'\n');
     let count = lines().count();
     budget.take_steps(count)?;

@@ -42,7 +42,7 @@ async fn a_loose_object_that_inflates_without_end_is_declined() {
     let bomb = vec![0; 80 * 1024 * 1024];
     fs::write(&file, deflate(&[format!("blob {}\0", bomb.len()).as_bytes(), &bomb].concat())).unwrap();
     assert_eq!(declines(&repo, &base, DIFF).await, "data that cannot be inflated");
-    fs::write(&file, deflate(b"blob 1099511627776\01\n")).unwrap();
+    fs::write(&file, deflate(b"blob 1099511627776\x001\n")).unwrap();
     assert_eq!(declines(&repo, &base, DIFF).await, "a malformed object");
 }
 
