@@ -1,4 +1,8 @@
 //! Measures the check of a diff: in this process, and with the git processes that it replaces.
+//!
+//! - submitted: the base is resolved, the diff is checked and its patch id computed
+//! - claimed: HEAD is resolved, and the outcome of the submission is remembered
+//! - create_review, claim_review: the calls of a client over HTTP and MCP, which also save something
 
 use super::{Effort, load::Connection, server::Server};
 use domain::engine_mode::EngineMode;
@@ -13,7 +17,7 @@ use testkit::Repo;
 const FILES: usize = 800;
 const LINES: usize = 100;
 /// Files that one diff changes; it has about 5 KB.
-const CHANGED: usize = 8;
+const CHANGED: usize = 11;
 
 pub(crate) async fn report(effort: Effort) {
     let repo = Repo::empty("sha1");
@@ -45,9 +49,8 @@ pub(crate) async fn report(effort: Effort) {
             repository.check(Some(&base), diff).await.unwrap();
         });
         let again = again.await;
-        println!(
-            "  git.engine = {mode:<6} name, check, patch id {mean:>7.2}   the first {first:>7.2}   again, with HEAD {again:>7.2}"
-        );
+        let mode = mode.as_str();
+        println!("  git.engine = {mode:<4}  submitted {mean:>7.2}   the first one {first:>7.2}   claimed {again:>7.2}");
     }
     for mode in [EngineMode::Git, EngineMode::Auto] {
         let settings = format!("[git]\nengine = \"{mode}\"\n");
@@ -65,7 +68,8 @@ pub(crate) async fn report(effort: Effort) {
             claim += began.elapsed();
         }
         let each = |time: Duration| millis(time) / cases as f64;
-        println!("  git.engine = {mode:<6} create_review {:>7.2}   claim_review {:>7.2}", each(create), each(claim));
+        let (mode, create, claim) = (mode.as_str(), each(create), each(claim));
+        println!("  git.engine = {mode:<4}  create_review {create:>7.2}   claim_review {claim:>7.2}");
         server.stop().await;
     }
 }

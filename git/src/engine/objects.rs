@@ -18,6 +18,7 @@ use super::pack::{EntryContent, Pack, PackFiles, inflate};
 
 const MAX_CACHED_OBJECT_BYTES: usize = 1024 * 1024;
 const MAX_ALTERNATES_DEPTH: usize = 5;
+const MAX_FOLDERS: usize = 64;
 const MAX_ALTERNATES_BYTES: u64 = 64 * 1024;
 const MAX_PACKS: usize = 512;
 const MAX_PACK_FILES: usize = 20 * MAX_PACKS;
@@ -115,6 +116,8 @@ fn object_folders(folder: &Path) -> Vec<PathBuf> {
     for _ in 0..MAX_ALTERNATES_DEPTH {
         level = level.iter().flat_map(|folder| alternates(folder)).filter(|new| seen.insert(new.clone())).collect();
         folders.extend(level.iter().cloned());
+        folders.truncate(MAX_FOLDERS);
+        level.truncate(MAX_FOLDERS);
     }
     folders
 }

@@ -17,10 +17,21 @@ fn base() -> (TestRepo, String) {
     repo.write("deep/a/b/c", "c\n");
     repo.write("tool", "run\n");
     fs::set_permissions(repo.project.join("tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    // Attributes concern the working tree, not the objects.
+    let attributes = "*.attr text eol=crlf ident filter=none whitespace=trailing-space,space-before-tab\n\
+                      *.utf16 working-tree-encoding=UTF-16LE\n* text=auto\n";
     symlink("x", repo.project.join("link")).unwrap();
     symlink("dir", repo.project.join("dirlink")).unwrap();
     repo.git(&["add", "--all"]);
     repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},sub", "1".repeat(40))]);
+    fs::write(repo.repo.beside("content"), "one  \r\n$Id$\nthree\n").unwrap();
+    let id = repo.git(&["hash-object", "-w", "--no-filters", "../content"]);
+    for path in ["a.attr", "a.utf16"] {
+        repo.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{id},{path}")]);
+    }
+    fs::write(repo.repo.beside("content"), attributes).unwrap();
+    let id = repo.git(&["hash-object", "-w", "--no-filters", "../content"]);
+    repo.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{id},.gitattributes")]);
     let tree = repo.git(&["write-tree"]);
     let base = repo.git(&["commit-tree", "-m", "base", &tree]);
     (repo, base)
@@ -117,6 +128,11 @@ fn hunk_cases() -> Vec<String> {
         modify("blank", "@@ -1,5 +1,5 @@\n \n \n-1\n+2\n \n \n"),
         modify("blank", "@@ -3,3 +3,3 @@\n-1\n+2\n\n\n"),
         modify("blank", "@@ -2,2 +2,3 @@\n \n+0\n 1\n"),
+        modify("a.attr", "@@ -1,3 +1,3 @@\n one  \r\n-$Id$\n+$Id$  \n three\n"),
+        modify("a.attr", "@@ -1,3 +1,3 @@\n one  \n-$Id$\n+$Id$\r\n three\n"),
+        modify("a.utf16", "@@ -1,3 +1,3 @@\n one  \r\n-$Id$\n+two\t \r\n three\n"),
+        create("new.attr", "100644", "one \r\n \ttwo\n"),
+        create("new.utf16", "100644", "one\n"),
     ]
 }
 

@@ -36,7 +36,10 @@ async fn the_engine_agrees_with_git_on_every_kind_of_diff() {
     for format in ["sha1", "sha256"] {
         let repo = TestRepo::with_format(format);
         let commits = commit_steps(&repo);
-        let comparison = compare_steps(&repo.project, &commits, &VARIANTS).await;
+        let mut comparison = compare_steps(&repo.project, &commits, &VARIANTS).await;
+        let mails =
+            repo.git(&["format-patch", "--stdout", "--binary", "-M", &format!("{}..{}", commits[0], commits[15])]);
+        comparison.compare("mails", Some(&commits[0]), &mails).await.unwrap();
         comparison.report(format);
         // Git applies one more with `--unidiff-zero`, which it tries only after the first way failed. Binary patches
         // without full ids are the others.
