@@ -63,11 +63,13 @@ impl CheckedTrees {
                 false => 1,
             };
         }
-        // The root of an empty base is the one empty tree that git keeps.
-        if (files == 0 && depth > 0) || files > MAX_FILES {
-            return Err(Declined("a tree without files, or with too many"));
-        }
-        found.insert(*id, files);
+        // Git drops folders without files. Only the root may be empty, and it is not remembered: below another root it
+        // would be such a folder.
+        match files {
+            0 if depth == 0 => return Ok(0),
+            1..=MAX_FILES if found.len() < MAX_CHECKED => found.insert(*id, files),
+            _ => return Err(Declined("a tree without files, or with too many")),
+        };
         Ok(files)
     }
 }

@@ -273,6 +273,11 @@ async fn bases_that_git_refuses_are_declined() {
     let missing = "1".repeat(40);
     let file = format!("100644 blob {blob}\tx\n");
     let mut comparison = Comparison::open(&repo.project).await;
+    // An empty base is fine, but not as a folder of another one.
+    let new = "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+1\n";
+    comparison.compare("no base", None, new).await.unwrap();
+    let empty_commit = repo.git(&["commit-tree", "-m", "empty", &empty]);
+    comparison.compare("an empty base", Some(&empty_commit), new).await.unwrap();
     let trees = [
         ("an empty subtree", format!("040000 tree {empty}\tempty\n{file}")),
         ("a subtree without files", format!("040000 tree {nested}\tnested\n{file}")),
@@ -289,7 +294,7 @@ async fn bases_that_git_refuses_are_declined() {
         comparison.compare(about, Some(&commit), "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n").await;
     }
     comparison.report("odd trees");
-    assert_eq!(comparison.same, 1, "only the last base is an ordinary one");
+    assert_eq!(comparison.same, 3, "the empty bases, and the last one, which is ordinary");
 }
 
 #[tokio::test]
