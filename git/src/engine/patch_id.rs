@@ -125,6 +125,9 @@ impl<'a> PatchHash<'a> {
         } else if line.starts_with("--- ") {
             self.hash(line);
             self.place = Place::OldName;
+        } else if line.starts_with("diff ") {
+            // A file without hunks ends here, but git hashes it together with this one.
+            self.begin_file(line);
         } else if line.starts_with(|c: char| c.is_ascii_alphabetic()) {
             self.hash(line);
         } else {

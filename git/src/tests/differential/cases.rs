@@ -464,8 +464,8 @@ async fn compare_random_hunks(count: usize) -> Comparison {
 
 #[tokio::test]
 async fn the_engine_agrees_with_git_on_random_hunks() {
-    let comparison = compare_random_hunks(300).await;
-    assert!(comparison.same > 60, "only {} were answered", comparison.same);
+    let comparison = compare_random_hunks(200).await;
+    assert!(comparison.same > 40, "only {} were answered", comparison.same);
 }
 
 /// `cargo xtask git-differential`
