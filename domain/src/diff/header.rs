@@ -171,8 +171,12 @@ fn is_epoch(name: &str) -> bool {
     name.rsplit_once('\t').is_some_and(|(_, time)| time.starts_with("1970-01-01 ") || time.starts_with("1969-12-31 "))
 }
 
+/// Only these four characters are white space for git.
 fn parse_mode(octal: &str) -> Result<u32, &'static str> {
-    u32::from_str_radix(octal.trim_end(), 8).map_err(|_| "a file mode that cannot be read")
+    let digits = octal.trim_end_matches([' ', '\t', '\r', '\n']);
+    let is_octal = digits.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
+    let mode = u32::from_str_radix(digits, 8).ok().filter(|_| is_octal);
+    mode.ok_or("a file mode that cannot be read")
 }
 
 /// Whether git must strip the first folder of the names (`-p1`) or not (`-p0`).
