@@ -389,12 +389,56 @@ fn binary_cases(repo: &TestRepo, base: &str) -> Vec<String> {
     cases
 }
 
+/// Header lines with something behind the names, before them, or in the `diff --git` line.
+fn header_cases() -> Vec<String> {
+    let ends = [
+        "\r", " ", "\t", "\u{b}", "\u{c}", "\tx", " x", "\"", "/", "//", "\\", "\u{a0}", "\u{2028}", " \r", "\t\r",
+        "\\ ",
+    ];
+    let hunk = "@@ -1 +1 @@\n-1\n+2\n";
+    let forms: [fn(&str, &str) -> String; 13] = [
+        |end, _| format!("diff --git a/y b/z\nrename from y{end}\nrename to z\n"),
+        |end, _| format!("diff --git a/y b/z\nrename from y\nrename to z{end}\n"),
+        |end, _| format!("diff --git a/y b/z\ncopy from \"y\"{end}\ncopy to \"z\"{end}\n"),
+        |end, _| format!("diff --git a/y b/y{end}\nold mode 100644\nnew mode 100755\n"),
+        |end, _| format!("diff --git a/y{end} b/y{end}\nold mode 100644\nnew mode 100755\n"),
+        |end, _| format!("diff --git \"a/y\"{end} \"b/y\"\nold mode 100644\nnew mode 100755\n"),
+        |end, _| format!("diff --git a/n b/n\nnew file mode 100644{end}\nindex 0..1{end}\n"),
+        |end, hunk| format!("diff --git a/y b/y\n--- a/y{end}\n+++ b/y\n{hunk}"),
+        |end, hunk| format!("diff --git a/y b/y\n--- a/y{end}\n+++ b/y{end}\n{hunk}"),
+        |end, hunk| format!("--- a/y{end}\n+++ b/y{end}\n{hunk}"),
+        |end, hunk| format!("--- \"a/y\"{end}\n+++ \"b/y\"{end}\n{hunk}"),
+        |end, _| format!("--- /dev/null{end}\n+++ b/n\n@@ -0,0 +1 @@\n+1\n"),
+        |end, _| format!("--- a/y\n+++ /dev/null{end}\n@@ -1 +0,0 @@\n-1\n"),
+    ];
+    let mut cases: Vec<String> = forms.iter().flat_map(|form| ends.map(|end| form(end, hunk))).collect();
+    for range in [
+        "@@ -1 +1 @@\r",
+        "@@ -1 +1 @@x",
+        "@@ -1, +1 @@",
+        "@@ -1 +1  @@",
+        "@@ -1\t+1 @@",
+        "@@ -+1 +1 @@",
+        "@@ -1 +1 @",
+        "@@ -1,1 +1,01 @@",
+    ] {
+        cases.push(modify("y", &hunk.replace("@@ -1 +1 @@", range)));
+    }
+    cases
+}
+
 #[tokio::test]
 async fn the_engine_agrees_with_git_on_cases_by_hand() {
     let (repo, base) = base();
     let mut comparison = Comparison::open(&repo.project).await;
     let binary = binary_cases(&repo, &base);
-    let kinds = [("hunks", hunk_cases()), ("files", file_cases()), ("paths", path_cases()), ("binary", binary)];
+    let kinds = [
+        ("headers", header_cases()),
+        ("hunks", hunk_cases()),
+        ("files", file_cases()),
+        ("paths", path_cases()),
+        ("binary", binary),
+    ];
     for (kind, cases) in kinds {
         for diff in cases {
             comparison.compare(kind, Some(&base), &diff).await;
