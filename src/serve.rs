@@ -140,6 +140,7 @@ pub(crate) async fn start(config: &Config, repo: Option<&Path>, address: SocketA
         program: config.git.program.clone(),
         time_limit: config.git.time_limit,
         max_diff_bytes: config.limits.diff_bytes,
+        engine: config.git.engine,
         concurrency: config.git.concurrency,
         ..GitSettings::default()
     });

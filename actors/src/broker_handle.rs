@@ -32,7 +32,7 @@ use domain::{
     time::Timestamp,
     verdict::VerdictRequest,
 };
-use git::ClientRepo;
+use git::{AnswerCounts, ClientRepo};
 use long_poll::SharedLists;
 use std::{path::PathBuf, str::FromStr, sync::Arc};
 use store::{
@@ -397,6 +397,11 @@ impl Broker {
 
     pub fn metrics(&self) -> &Metrics {
         &self.0.shared.metrics
+    }
+
+    /// How questions to git were answered: in this process, by git, or from memory.
+    pub fn git_answers(&self) -> AnswerCounts {
+        self.0.submissions.projects.answer_counts()
     }
 
     pub fn wall_clock(&self) -> Timestamp {

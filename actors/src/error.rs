@@ -91,7 +91,7 @@ impl BrokerError {
                 | Self::Restarted
                 | Self::ShuttingDown
                 | Self::CoolingDown { .. }
-                | Self::Refused(Refusal::BeingClaimed { .. } | Refusal::ContentMoved)
+                | Self::Refused(Refusal::ContentMoved)
         )
     }
 }

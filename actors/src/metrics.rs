@@ -32,6 +32,7 @@ pub type OneLabel = [(&'static str, &'static str); 1];
 pub struct Metrics {
     pub calls: Family<CallLabels, Counter>,
     pub call_seconds: Family<OneLabel, Histogram>,
+    /// How long calls wait for the check of a diff.
     pub git_check_seconds: Histogram,
     /// Reviewer processes that were started.
     pub spawns: Counter,
@@ -48,8 +49,8 @@ impl Default for Metrics {
         Self {
             calls: Family::default(),
             call_seconds: Family::new_with_constructor(call_histogram),
-            // 1 ms to 16 s
-            git_check_seconds: Histogram::new(exponential_buckets(0.001, 4.0, 8)),
+            // 0.1 ms to 26 s
+            git_check_seconds: Histogram::new(exponential_buckets(0.0001, 4.0, 10)),
             spawns: Counter::default(),
             crashes: Counter::default(),
             turns: Family::default(),

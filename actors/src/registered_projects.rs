@@ -2,7 +2,7 @@
 //! project, never a path.
 
 use crate::error::BrokerError;
-use git::{ClientRepo, GitError, GitSettings, Repository};
+use git::{AnswerCounts, ClientRepo, EngineState, GitError, GitSettings, Repository};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -22,6 +22,7 @@ pub struct ProjectSource {
 pub struct Projects {
     known: Arc<BTreeMap<String, Repository>>,
     own: Option<Arc<str>>,
+    engine_state: EngineState,
 }
 
 /// Why a registered repository cannot be used.
@@ -44,16 +45,19 @@ impl Projects {
         settings: Arc<GitSettings>,
     ) -> Result<Self, ProjectsError> {
         let mut known = BTreeMap::new();
+        let engine_state = settings.engine_state.clone();
         for ProjectSource { name, path, trusted } in configured {
             match Repository::open(&path, scratch, trusted, Arc::clone(&settings)).await {
                 Ok(repository) => known.insert(name, repository),
                 Err(error) => return Err(ProjectsError::Unusable { name, error }),
             };
         }
-        let Some(dir) = own else { return Ok(Self { known: Arc::new(known), own: None }) };
+        let Some(dir) = own else { return Ok(Self { known: Arc::new(known), own: None, engine_state }) };
         let repository = match Repository::open(dir, scratch, false, settings).await {
             Ok(repository) => repository,
-            Err(GitError::NotARepository { .. }) => return Ok(Self { known: Arc::new(known), own: None }),
+            Err(GitError::NotARepository { .. }) => {
+                return Ok(Self { known: Arc::new(known), own: None, engine_state });
+            }
             Err(error) => return Err(ProjectsError::Unusable { name: dir.display().to_string(), error }),
         };
         let configured =
@@ -64,7 +68,12 @@ impl Projects {
             return Err(ProjectsError::SameName { name, first, second });
         }
         known.entry(name.clone()).or_insert(repository);
-        Ok(Self { known: Arc::new(known), own: Some(name.into()) })
+        Ok(Self { known: Arc::new(known), own: Some(name.into()), engine_state })
+    }
+
+    /// How questions to all repositories were answered.
+    pub(crate) fn answer_counts(&self) -> AnswerCounts {
+        self.engine_state.counts()
     }
 
     /// The name and folder of the default project.

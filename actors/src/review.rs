@@ -13,24 +13,21 @@ use crate::{
 };
 use domain::{
     ids::ReviewId,
-    review::{CheckNeeded, Command, Refusal, Reply, Review, Transition, check_needed, transition},
+    review::{CheckNeeded, Command, Reply, Review, Transition, check_needed, transition},
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{sync::Arc, time::Duration};
 use store::Change;
-use tokio::{
-    sync::{oneshot, watch},
-    task::AbortHandle,
-};
+use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 /// Messages handled by a [`ReviewActor`].
 pub(crate) enum ReviewMessage {
     /// Applies a command. The reply is sent after the result is durable.
     Apply(PendingCommand),
-    /// Git has finished its work for a command, which is complete now. The sender is dropped once it is decided.
-    Checked(PendingCommand, Result<(), BrokerError>, oneshot::Sender<()>),
+    /// The check that a command waited for has ended, and the command is complete now.
+    Checked(PendingCommand, Result<(), BrokerError>),
     /// A lease or reservation may have ended. Also sent to wake the actor up.
     Expire,
     /// The actor stops. The supervisor no longer routes messages to it.
@@ -90,8 +87,6 @@ pub(crate) struct ReviewActor {
 pub(crate) struct State {
     mailbox: Mailbox<ReviewMessage>,
     review: Option<Arc<Review>>,
-    /// The reviewer whose claim waits for git, and the task that runs git.
-    claiming: Option<(String, AbortHandle)>,
     timer: Option<(Tick, AbortOnDropHandle<()>)>,
 }
 
@@ -105,7 +100,7 @@ impl Actor for ReviewActor {
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
         let mailbox = Mailbox::new(myself, Arc::clone(&self.stats));
-        Ok(State { mailbox, review: None, claiming: None, timer: None })
+        Ok(State { mailbox, review: None, timer: None })
     }
 
     /// Reads the snapshot. Not in `pre_start`, which the supervisor waits for.
@@ -147,24 +142,19 @@ impl ReviewActor {
         }
         match message {
             ReviewMessage::Apply(pending) => return self.apply(state, pending).await,
-            ReviewMessage::Checked(pending, outcome, _handled) => {
-                if matches!(*pending.command, Command::Claim(_)) {
-                    state.claiming = None;
-                }
-                match outcome {
-                    // The caller is gone. Its claim would only block the seat.
-                    Ok(()) if pending.reply.is_closed() => {}
-                    Ok(()) => return self.decide(state, pending).await,
-                    Err(error) => pending.refuse(error),
-                }
-            }
+            ReviewMessage::Checked(pending, outcome) => match outcome {
+                // The caller is gone. Its claim would only block the seat.
+                Ok(()) if pending.reply.is_closed() => {}
+                Ok(()) => return self.decide(state, pending).await,
+                Err(error) => pending.refuse(error),
+            },
             ReviewMessage::Expire => return self.expire(state).await,
             ReviewMessage::Rest => state.mailbox.actor.stop(None),
         }
         Ok(())
     }
 
-    /// Decides the command at once, or after git has done what it needs.
+    /// Decides the command at once, or after the check that it needs. Commands that need the same check share it.
     async fn apply(&self, state: &mut State, pending: PendingCommand) -> Handled {
         let Some(review) = state.review.clone() else {
             if matches!(*pending.command, Command::Propose(_)) {
@@ -174,38 +164,22 @@ impl ReviewActor {
             pending.refuse(BrokerError::UnknownReview { given: self.id.to_string() });
             return Ok(());
         };
-        match self.check_needed(state, &review, &pending) {
+        match self.check_needed(&review, &pending) {
             Err(error) => pending.refuse(error),
             Ok(None) => return self.decide(state, pending).await,
             Ok(Some(needed)) => {
-                let claimant =
-                    if let Command::Claim(claim) = &*pending.command { Some(claim.by.clone()) } else { None };
                 let (submissions, supervisor) = (Arc::clone(&self.submissions), self.supervisor.clone());
                 let working = self.stats.work();
-                let checking = async move {
+                tokio::spawn(async move {
                     check(&submissions, &review, &needed, pending, &supervisor).await;
                     drop(working);
-                };
-                let task = tokio::spawn(checking).abort_handle();
-                if let Some(by) = claimant {
-                    state.claiming = Some((by, task));
-                }
+                });
             }
         }
         Ok(())
     }
 
-    fn check_needed(
-        &self,
-        state: &State,
-        review: &Review,
-        pending: &PendingCommand,
-    ) -> Result<Option<CheckNeeded>, BrokerError> {
-        if let (Command::Claim(_), Some((by, task))) = (&*pending.command, &state.claiming)
-            && !task.is_finished()
-        {
-            return Err(Refusal::BeingClaimed { number: review.number, by: by.clone() }.into());
-        }
+    fn check_needed(&self, review: &Review, pending: &PendingCommand) -> Result<Option<CheckNeeded>, BrokerError> {
         check_version(review, &pending.payload)?;
         Ok(check_needed(review, &pending.command, self.shared.clock.now())?)
     }
@@ -334,7 +308,7 @@ fn check_version(review: &Review, payload: &CommandPayload) -> Result<(), Broker
     }
 }
 
-/// Does the work of git that a command waits for, in a task of its own, and sends the completed command back: through the
+/// Does the check that a command waits for, in a task of its own, and sends the completed command back: through the
 /// supervisor, because the review may have another actor by then. Stops when the caller goes away.
 async fn check(
     submissions: &Submissions,
@@ -348,11 +322,8 @@ async fn check(
         outcome = submissions.shared.until_shutdown(complete(submissions, review, needed, command, payload)) => outcome,
         () = reply.closed() => return,
     };
-    let (handled, until_handled) = oneshot::channel();
-    let message = Box::new(ReviewMessage::Checked(pending, outcome, handled));
+    let message = Box::new(ReviewMessage::Checked(pending, outcome));
     supervisor.send(SupervisorMessage::Deliver { id: review.id, fresh: false, message });
-    // The claim is in progress until the actor has decided it. A task that ended here would let another claim begin.
-    let _ = until_handled.await;
 }
 
 async fn complete(

@@ -157,7 +157,6 @@ error_codes! {
     409:
         WrongStatus = "wrong_status",
         AlreadyClaimed = "already_claimed",
-        BeingClaimed = "being_claimed",
         Reserved = "reserved",
         HoldsAnotherSeat = "holds_another_seat", HasOwnSeat = "has_own_seat", TooManySeats = "too_many_seats",
         NotClaimed = "not_claimed",

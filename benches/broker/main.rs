@@ -1,9 +1,10 @@
 //! Benchmarks of the broker, compared with a ceiling and a floor that are measured in the same run.
 //!
-//! `cargo xtask bench [life] [memory] [scale] [history] [--quick]`; without a name it runs all of them.
+//! `cargo xtask bench [life] [memory] [scale] [history] [check] [--quick]`; without a name it runs all of them.
 //!
 //! - ceiling: a tool that does nothing, behind the same HTTP server, request guard and rmcp
 //! - floor: the store alone, and the disk alone
+//! - check: the check of a diff by the broker and by the git processes that it replaces
 //! - life: create, claim, get_proposal, verdict, close; every response after COMMIT
 //!
 //! Server and load share the machine, so calls per second depend on the machine. CPU time per call and the share of the
@@ -12,6 +13,7 @@
 #![allow(clippy::print_stdout, reason = "the report goes to stdout")]
 
 mod database_size;
+mod diff_check;
 mod history_queries;
 mod load_generator;
 mod memory_per_review;
@@ -49,8 +51,8 @@ fn main() {
     }
     let effort = if words.iter().any(|word| word == "--quick") { QUICK } else { FULL };
     let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
-    if let Some(unknown) = named.iter().find(|word| !["life", "memory", "scale", "history"].contains(word)) {
-        eprintln!("no benchmark {unknown:?}; there are life, memory, scale and history");
+    if let Some(unknown) = named.iter().find(|word| !["life", "memory", "scale", "history", "check"].contains(word)) {
+        eprintln!("no benchmark {unknown:?}; there are life, memory, scale, history and check");
         std::process::exit(2);
     }
     let wanted = |name| named.is_empty() || named.contains(&name);
@@ -67,6 +69,9 @@ fn main() {
         }
         if wanted("history") {
             history_queries::report(effort).await;
+        }
+        if wanted("check") {
+            diff_check::report(effort).await;
         }
     });
 }

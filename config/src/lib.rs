@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use domain::default_panel::DefaultPanel;
 use domain::diff::FlagKind;
+use domain::engine_mode::EngineMode;
 use domain::glob::Globs;
 use domain::persona::Personas;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
@@ -134,6 +135,7 @@ pub struct Git {
     #[serde(with = "duration")]
     pub time_limit: Duration,
     pub concurrency: usize,
+    pub engine: EngineMode,
     /// Flags for which a diff is refused.
     pub refuse: Vec<FlagKind>,
 }

@@ -147,6 +147,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("git.program", PROGRAM, OperatorOnly),
     rule("git.time_limit", millis(100, 10 * MINUTE), ProjectLowers),
     rule("git.concurrency", Integer(1, 64), OperatorOnly),
+    rule("git.engine", OneOf(&["auto", "git", "both"]), OperatorOnly),
     rule("git.refuse", FLAG_KINDS, ProjectAdds),
     rule("store.readers", Integer(1, 64), OperatorOnly),
     rule("store.max_batch", Integer(1, 10_000), OperatorOnly),

@@ -8,11 +8,12 @@ mod parser;
 mod risk_flags;
 
 use crate::string_enum;
-use parser::Patch;
 use risk_flags::{excerpt, is_mail_start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::HashMap};
+
+pub use parser::{Hunk, Patch};
 
 /// A file that the diff changes. Several patches to one path are combined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,12 +121,14 @@ fn sections(diff: &str) -> Vec<(String, &str)> {
 }
 
 /// The input of one run of `git apply`, and the options that it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct ApplyPart<'a> {
     pub text: &'a str,
     /// The number for the option `-p`.
     pub strip: u8,
     pub zero_context: ZeroContext,
+    /// `None` if the text cannot be parsed.
+    pub patches: Option<Vec<Patch<'a>>>,
 }
 
 /// Whether the diff was made with `-U0`.
@@ -148,14 +151,15 @@ pub fn apply_parts(diff: &str) -> Vec<ApplyPart<'_>> {
     let part = |text| {
         let strip = header::strip_level(text);
         let parsed = parser::parse(text, 1, strip);
-        let empty = parsed.patches.is_empty() && parsed.error.is_none();
-        (ApplyPart { text, strip, zero_context: parsed.zero_context() }, empty)
+        let zero_context = parsed.zero_context();
+        ApplyPart { text, strip, zero_context, patches: parsed.error.is_none().then_some(parsed.patches) }
     };
-    let mut parts: Vec<_> = mails(diff).map(|mail| part(mail.text)).filter(|(_, empty)| !empty).collect();
+    let is_empty = |part: &ApplyPart<'_>| part.patches.as_ref().is_some_and(Vec::is_empty);
+    let mut parts: Vec<_> = mails(diff).map(|mail| part(mail.text)).filter(|part| !is_empty(part)).collect();
     if parts.is_empty() {
         parts.push(part(diff));
     }
-    parts.into_iter().map(|(part, _)| part).collect()
+    parts
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -262,7 +266,7 @@ fn affected(patch: &Patch<'_>) -> AffectedFile {
     } else if moved || patch.renamed {
         // Git renames the file even if only `---` and `+++` differ.
         Operation::Rename
-    } else if patch.hunks == 0 && !patch.binary {
+    } else if patch.hunks.is_empty() && !patch.binary {
         Operation::Mode
     } else {
         Operation::Modify

@@ -241,10 +241,25 @@ fn dev_null_means_a_missing_file_only_where_git_says_so() {
 }
 
 #[test]
+fn patches_keep_their_hunks_for_the_check() {
+    let diff = "diff --git a/x b/x\nindex 12..34 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@ fn\n a\n-b\n\\ No newline at end of file\n\
+                @@ -9 +8,2 @@\n-c\n+d\n+e\ntext\n--- a/y\n+++ b/y.orig\n@@ -1 +1 @@\n-1\n+2\n";
+    let parts = apply_parts(diff);
+    let [x, y] = parts[0].patches.as_deref().unwrap() else { panic!("two patches") };
+    let hunks: Vec<_> = x.hunks.iter().map(|h| (h.old_start, h.old, h.new_start, h.new, h.lines)).collect();
+    assert_eq!(hunks, [(1, 2, 1, 1, " a\n-b\n\\ No newline at end of file\n"), (9, 1, 8, 2, "-c\n+d\n+e\n")]);
+    assert_eq!((x.index_ids, x.old_mode, x.guessed), (Some(("12", "34")), Some(0o100_644), false));
+    assert!(y.guessed, "two different names");
+    assert!(apply_parts("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n")[0].patches.is_none(), "a hunk that is too short");
+    let created = apply_parts("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+1\n");
+    assert!(!created[0].patches.as_ref().unwrap()[0].guessed);
+}
+
+#[test]
 fn parts_know_their_strip_level_and_zero_context() {
     let hints = |name: &str| {
         let diff = fixture(name);
-        let part = apply_parts(&diff)[0];
+        let part = &apply_parts(&diff)[0];
         (part.strip, part.zero_context)
     };
     assert_eq!(hints("everything.diff"), (1, ZeroContext::No));

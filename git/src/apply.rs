@@ -3,10 +3,14 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 use domain::diff::{ApplyPart, ZeroContext, apply_parts};
 use domain::review::{AppliesTo, DiffCheck, HeadCheck};
+use futures::FutureExt;
 
+use crate::checks::CheckKey;
+use crate::engine::{Declined, Engine};
 use crate::process::Output;
 use crate::repository::Session;
 use crate::{GitError, Repository};
@@ -15,44 +19,100 @@ impl Repository {
     /// Reports whether `diff` applies to the commit `base`: a full id from [`Self::resolve_base`], or `None` for the
     /// empty tree.
     ///
-    /// Dropping the future kills git and removes the files that it wrote.
+    /// An outcome is remembered, and callers share a running check. If the last of them drops its future, git is killed
+    /// and the files that it wrote are removed.
     pub async fn check(&self, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
         self.0.check_size(diff)?;
         self.0.check_id(base)?;
+        let key = CheckKey::new(&[base], diff).await?;
+        if let Some(check) = self.0.base_checks.find(&key) {
+            self.0.count_remembered();
+            return Ok(check);
+        }
+        let is_remembered = |check: &DiffCheck| matches!(check, DiffCheck::Applies { to: AppliesTo::Base, .. });
+        let start = || {
+            let (repository, base, diff) = (self.clone(), base.map(str::to_owned), with_final_newline(diff));
+            async move { repository.run_check(base.as_deref(), diff).await }.boxed()
+        };
+        self.0.base_checks.run(key, is_remembered, start).await
+    }
+
+    async fn run_check(&self, base: Option<&str>, diff: Arc<str>) -> Result<DiffCheck, GitError> {
+        let own = apply_in_process(base, &diff);
+        self.0.ask("check", own, self.check_with_git(base, &diff)).await
+    }
+
+    pub(crate) async fn check_with_git(&self, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
         let mut session = self.session_with_index().await?;
         session.fill_index(base, None).await?;
         for part in apply_parts(diff) {
-            if let Some(rejection) = session.apply(part, Direction::Forward).await? {
-                return session.check_worktree(part, diff, rejection).await;
+            if let Some(rejection) = session.apply(&part, Direction::Forward).await? {
+                return session.check_worktree(&part, diff, rejection).await;
             }
         }
-        let tree_id = Some(session.write_tree().await?);
-        Ok(DiffCheck::Applies { to: AppliesTo::Base, tree_id })
+        Ok(applies(session.write_tree().await?))
     }
 
     /// Reports whether `diff` applies to HEAD, and how many commits HEAD has that `base` does not have. `None` if HEAD
     /// is `base` or does not name a commit.
     ///
-    /// If HEAD is `base`, git only resolves HEAD.
+    /// If HEAD is `base`, or the outcome for this HEAD is remembered, only HEAD is resolved.
     pub async fn check_head(&self, base: Option<&str>, diff: &str) -> Result<Option<HeadCheck>, GitError> {
         self.0.check_size(diff)?;
         self.0.check_id(base)?;
-        let mut session = self.session_with_index().await?;
-        let Ok(commit) = session.find_commit("HEAD").await? else { return Ok(None) };
+        let Ok(commit) = self.find_commit("HEAD").await? else { return Ok(None) };
         if base == Some(commit.as_str()) {
             return Ok(None);
         }
-        let behind = session.count_commits(base, &commit).await?;
-        let (check, contains) = match session.fill_index(Some(&commit), Some(diff)).await {
-            Ok(()) => (DiffCheck::Applies { to: AppliesTo::Base, tree_id: Some(session.write_tree().await?) }, false),
-            Err(GitError::DoesNotApply { message }) => {
-                (DiffCheck::Fails { message }, session.is_contained(&commit, diff).await?)
+        let key = CheckKey::new(&[base, Some(&commit)], diff).await?;
+        if let Some(head) = self.0.head_checks.find(&key) {
+            self.0.count_remembered();
+            return Ok(head);
+        }
+        let is_remembered = |head: &Option<HeadCheck>| head.as_ref().is_some_and(|head| head.fits() == Some(true));
+        let start = || {
+            let (repository, base, diff) = (self.clone(), base.map(str::to_owned), with_final_newline(diff));
+            async move { repository.run_head_check(base.as_deref(), commit, diff).await }.boxed()
+        };
+        self.0.head_checks.run(key, is_remembered, start).await
+    }
+
+    async fn run_head_check(
+        &self,
+        base: Option<&str>,
+        commit: String,
+        diff: Arc<str>,
+    ) -> Result<Option<HeadCheck>, GitError> {
+        let own = apply_in_process(Some(&commit), &diff);
+        let mut contains = false;
+        let check = self.0.ask("check", own, async {
+            let mut session = self.session_with_index().await?;
+            match session.fill_index(Some(&commit), Some(&diff)).await {
+                Ok(()) => Ok(applies(session.write_tree().await?)),
+                Err(GitError::DoesNotApply { message }) => {
+                    contains = session.is_contained(&commit, &diff).await?;
+                    Ok(DiffCheck::Fails { message })
+                }
+                Err(error) => Err(error),
             }
+        });
+        let check = match check.await {
             // Its objects are missing, so there is nothing to compare with.
             Err(GitError::UnknownBase { .. }) => return Ok(None),
-            Err(error) => return Err(error),
+            check => check?,
         };
+        let behind = self.count_commits(base, &commit).await?;
         Ok(Some(HeadCheck { commit, behind, check, contains }))
+    }
+
+    /// The number of commits in `head` that are not in `base`.
+    async fn count_commits(&self, base: Option<&str>, head: &str) -> Result<u64, GitError> {
+        let (from, to) = (base.map(str::to_owned), head.to_owned());
+        let own = move |engine: &Engine| match from {
+            Some(from) => engine.count_commits(&from, &to),
+            None => Err(Declined("a count of the whole history")),
+        };
+        self.0.ask("count", own, async { self.session().await?.count_commits(base, head).await }).await
     }
 
     /// Writes the files of `base`, with `diff` applied, into the empty folder `to`. A diff that does not apply is an
@@ -60,6 +120,7 @@ impl Repository {
     ///
     /// Symlinks become plain files that contain their target, so that no path in the copy leads out of it.
     pub async fn check_out(&self, base: Option<&str>, diff: Option<&str>, to: &Path) -> Result<(), GitError> {
+        self.0.check_size(diff.unwrap_or_default())?;
         let mut session = self.session_with_index().await?;
         session.fill_index(base, diff).await?;
         let git = session.scratch("copying the files").work_tree(to);
@@ -72,12 +133,25 @@ impl Repository {
     /// Returns `None` if the text has no change, or the changes of several mails.
     pub async fn patch_id(&self, diff: &str) -> Result<Option<String>, GitError> {
         self.0.check_size(diff)?;
-        let mut session = self.session().await?;
-        let git = session.scratch("computing the patch id").args(["patch-id", "--stable"]);
-        let text = session.run(git, &with_final_newline(diff)).await?.text();
-        let id = (text.lines().count() == 1).then(|| text.split(' ').next()).flatten();
-        Ok(id.map(str::to_owned))
+        let diff = with_final_newline(diff);
+        let text = Arc::clone(&diff);
+        let own = move |engine: &Engine| engine.patch_id(&text);
+        self.0.ask("patch id", own, async { self.session().await?.patch_id(&diff).await }).await
     }
+}
+
+/// The question to the engine whether a diff applies.
+pub(crate) fn apply_in_process(
+    base: Option<&str>,
+    diff: &Arc<str>,
+) -> impl FnOnce(&Engine) -> Result<DiffCheck, Declined> + Send + use<> {
+    let (base, diff) = (base.map(str::to_owned), Arc::clone(diff));
+    move |engine| engine.apply(base.as_deref(), &diff).map(applies)
+}
+
+/// Git's answer for a diff that applies.
+pub(crate) fn applies(tree: String) -> DiffCheck {
+    DiffCheck::Applies { to: AppliesTo::Base, tree_id: Some(tree) }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +165,6 @@ impl Session<'_> {
     /// Fills the index with `base`, or empties it, and applies `diff`.
     pub(crate) async fn fill_index(&mut self, base: Option<&str>, diff: Option<&str>) -> Result<(), GitError> {
         self.repo.check_id(base)?;
-        self.repo.check_size(diff.unwrap_or_default())?;
         match base {
             Some(base) => self.load_index(base).await?,
             None => match fs::remove_file(self.index()) {
@@ -101,19 +174,27 @@ impl Session<'_> {
                 Ok(()) | Err(_) => {}
             },
         }
-        for part in diff.map(apply_parts).unwrap_or_default() {
-            if let Some(message) = self.apply(part, Direction::Forward).await? {
+        let diff = diff.map(with_final_newline);
+        for part in diff.as_deref().map(apply_parts).unwrap_or_default() {
+            if let Some(message) = self.apply(&part, Direction::Forward).await? {
                 return Err(GitError::DoesNotApply { message });
             }
         }
         Ok(())
     }
 
+    pub(crate) async fn patch_id(&mut self, diff: &str) -> Result<Option<String>, GitError> {
+        let git = self.scratch("computing the patch id").args(["patch-id", "--stable"]);
+        let text = self.run(git, &[diff.as_bytes()]).await?.text();
+        let id = (text.lines().count() == 1).then(|| text.split(' ').next()).flatten();
+        Ok(id.map(str::to_owned))
+    }
+
     /// Whether `commit` has the changes of `diff`, so that they can be taken back.
     async fn is_contained(&mut self, commit: &str, diff: &str) -> Result<bool, GitError> {
         self.fill_index(Some(commit), None).await?;
         for part in apply_parts(diff).into_iter().rev() {
-            if self.apply(part, Direction::Reverse).await?.is_some() {
+            if self.apply(&part, Direction::Reverse).await?.is_some() {
                 return Ok(false);
             }
         }
@@ -129,7 +210,7 @@ impl Session<'_> {
     }
 
     /// Applies to the private index. Returns git's message if it rejects the diff.
-    async fn apply(&mut self, part: ApplyPart<'_>, direction: Direction) -> Result<Option<String>, GitError> {
+    async fn apply(&mut self, part: &ApplyPart<'_>, direction: Direction) -> Result<Option<String>, GitError> {
         let certain = part.zero_context == ZeroContext::Certain;
         let rejection = self.apply_once(part, direction, certain).await?;
         if rejection.is_none() || part.zero_context != ZeroContext::Possible {
@@ -142,7 +223,7 @@ impl Session<'_> {
 
     async fn apply_once(
         &mut self,
-        part: ApplyPart<'_>,
+        part: &ApplyPart<'_>,
         direction: Direction,
         zero_context: bool,
     ) -> Result<Option<String>, GitError> {
@@ -152,7 +233,7 @@ impl Session<'_> {
             Direction::Reverse => git.args(["--reverse"]),
         };
         let git = git.args(apply_options(part, zero_context));
-        find_rejection(&self.try_run(git, &with_final_newline(part.text)).await?)
+        find_rejection(&self.try_run(git, &[part.text.as_bytes()]).await?)
     }
 
     /// Tries the working tree of a trusted repository after `rejection` by the base.
@@ -160,7 +241,7 @@ impl Session<'_> {
     /// Git reads the working tree through the scratch repository, so no filter runs here either.
     async fn check_worktree(
         &mut self,
-        part: ApplyPart<'_>,
+        part: &ApplyPart<'_>,
         diff: &str,
         rejection: String,
     ) -> Result<DiffCheck, GitError> {
@@ -168,7 +249,7 @@ impl Session<'_> {
             let git =
                 self.scratch("checking the working tree").work_tree(&self.repo.layout.root).args(["apply", "--check"]);
             let git = git.args(apply_options(part, part.zero_context != ZeroContext::No));
-            if find_rejection(&self.try_run(git, &with_final_newline(diff)).await?)?.is_none() {
+            if find_rejection(&self.try_run(git, &[diff.as_bytes()]).await?)?.is_none() {
                 return Ok(DiffCheck::Applies { to: AppliesTo::Worktree, tree_id: None });
             }
         }
@@ -176,7 +257,7 @@ impl Session<'_> {
     }
 }
 
-fn apply_options(part: ApplyPart<'_>, zero_context: bool) -> [&'static str; 4] {
+fn apply_options(part: &ApplyPart<'_>, zero_context: bool) -> [&'static str; 4] {
     let strip = if part.strip == 0 { "-p0" } else { "-p1" };
     let context = if zero_context { "--unidiff-zero" } else { "--no-unidiff-zero" };
     ["--whitespace=nowarn", strip, context, "-"]
@@ -197,7 +278,6 @@ fn find_rejection(output: &Output) -> Result<Option<String>, GitError> {
 }
 
 /// Agents often trim a diff. Git calls a last line without newline corrupt, and an empty line ends a binary patch.
-fn with_final_newline(diff: &str) -> [&[u8]; 2] {
-    let end: &[u8] = if diff.ends_with('\n') { b"" } else { b"\n\n" };
-    [diff.as_bytes(), end]
+pub(crate) fn with_final_newline(diff: &str) -> Arc<str> {
+    if diff.ends_with('\n') { diff.into() } else { format!("{diff}\n\n").into() }
 }

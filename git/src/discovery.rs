@@ -26,6 +26,8 @@ impl ClientRepo {
 pub(crate) struct RepoLayout {
     pub(crate) root: PathBuf,
     pub(crate) git_dir: PathBuf,
+    /// The git folder of the main repository, also for a linked worktree.
+    pub(crate) common_dir: PathBuf,
     /// The objects of the main repository, also for a linked worktree.
     pub(crate) objects: PathBuf,
     pub(crate) bare: bool,
@@ -58,13 +60,13 @@ pub(crate) fn find(dir: &Path) -> Result<RepoLayout, GitError> {
 }
 
 fn layout(root: &Path, git_dir: PathBuf, bare: bool) -> RepoLayout {
-    let common = match fs::read_to_string(git_dir.join("commondir")) {
+    let common_dir = match fs::read_to_string(git_dir.join("commondir")) {
         Ok(path) => git_dir.join(path.trim_end_matches(['\n', '\r'])),
         Err(_) => git_dir.clone(),
     };
-    let objects = common.join("objects");
+    let objects = common_dir.join("objects");
     let objects = fs::canonicalize(&objects).unwrap_or(objects);
-    RepoLayout { root: root.to_owned(), git_dir, objects, bare, format: String::new() }
+    RepoLayout { root: root.to_owned(), git_dir, common_dir, objects, bare, format: String::new() }
 }
 
 fn is_git_dir(folder: &Path) -> bool {

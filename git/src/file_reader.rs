@@ -47,6 +47,7 @@ impl Repository {
         diff: Option<&str>,
         paths: &[String],
     ) -> Result<Vec<FileVersions>, GitError> {
+        self.0.check_size(diff.unwrap_or_default())?;
         let mut session = self.session_with_index().await?;
         session.fill_index(base, diff).await?;
         let after: Vec<_> = paths.iter().map(|path| is_path(path).then(|| format!(":0:{path}"))).collect();

@@ -1,17 +1,21 @@
 //! Runs git and reads repositories.
 //!
 //! - [`Repository`] answers the broker's questions about a registered repository: does a diff apply, which commit does
-//!   a branch name, what does a file contain. The work happens in a scratch repository that borrows the objects of the
-//!   registered one. Hooks, filters, drivers and the fsmonitor of the registered repository never run.
+//!   a branch name, what does a file contain. `engine` answers the first two without starting git, if it is sure. Git
+//!   works in a scratch repository that borrows the objects of the registered one. Hooks, filters, drivers and the
+//!   fsmonitor of the registered repository never run.
 //! - [`UserRepo`] runs git in the working tree of the user, with the user's environment and configuration.
 //! - [`ClientRepo`] locates a repository by its files, without running git.
 //!
 //! Every git process starts in `process`.
 
 mod apply;
+mod checks;
 mod discovery;
+mod engine;
 mod error;
 mod file_reader;
+mod in_process;
 mod process;
 mod repository;
 mod scratch_repo;
@@ -22,6 +26,7 @@ mod user_repo;
 pub use discovery::ClientRepo;
 pub use error::GitError;
 pub use file_reader::{FileContent, FileVersions};
+pub use in_process::{AnswerCounts, EngineState};
 pub use process::Output;
 pub use repository::{GitSettings, Repository};
 pub use user_repo::UserRepo;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use domain::engine_mode::EngineMode;
+use domain::review::{DiffCheck, HeadCheck};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::process::Child;
@@ -13,10 +15,12 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::GitError;
+use crate::checks::Checks;
 use crate::discovery::{self, ClientRepo, RepoLayout};
+use crate::engine::{Declined, Engine};
 use crate::process::{Env, GitCommand, Output};
 use crate::scratch_repo::ScratchRepo;
+use crate::{EngineState, GitError};
 
 /// One registered repository. Cheap to clone; dropping the last clone removes the scratch folder.
 #[derive(Debug, Clone)]
@@ -28,6 +32,10 @@ pub(crate) struct Inner {
     pub(crate) scratch: ScratchRepo,
     pub(crate) trusted: bool,
     pub(crate) settings: Arc<GitSettings>,
+    /// `None` until git has said what the object format is.
+    pub(crate) engine: Option<Arc<Engine>>,
+    pub(crate) base_checks: Checks<DiffCheck>,
+    pub(crate) head_checks: Checks<Option<HeadCheck>>,
 }
 
 #[derive(Debug)]
@@ -37,8 +45,11 @@ pub struct GitSettings {
     /// Limits one call to a [`Repository`], including all its git processes.
     pub time_limit: Duration,
     pub max_diff_bytes: usize,
-    /// The maximum number of concurrent git processes of all repositories that share these settings.
+    /// The maximum number of concurrent git processes of all repositories that share these settings, and of concurrent
+    /// calls of the engine.
     pub concurrency: usize,
+    pub engine: EngineMode,
+    pub engine_state: EngineState,
     /// Limits the number of git processes. Created on first use from `concurrency`.
     pub permits: OnceLock<Arc<Semaphore>>,
 }
@@ -50,6 +61,8 @@ impl Default for GitSettings {
             time_limit: Duration::from_secs(30),
             max_diff_bytes: 10 * 1024 * 1024,
             concurrency: 4,
+            engine: EngineMode::Auto,
+            engine_state: EngineState::default(),
             permits: OnceLock::new(),
         }
     }
@@ -67,7 +80,8 @@ impl Repository {
     ) -> Result<Repository, GitError> {
         let layout = discovery::find(dir)?;
         let scratch = ScratchRepo::claim(scratch_root, &layout.root)?;
-        let mut inner = Inner { layout, scratch, trusted, settings };
+        let (base_checks, head_checks) = (Checks::default(), Checks::default());
+        let mut inner = Inner { layout, scratch, trusted, settings, engine: None, base_checks, head_checks };
         let mut session = Session::start(&inner).await?;
         let git = session.registered("reading the object format").args(["rev-parse", "--show-object-format"]);
         let output = session.try_run(git, &[]).await?;
@@ -78,6 +92,7 @@ impl Repository {
         }
         inner.layout.format = format;
         inner.scratch.build(&inner.layout)?;
+        inner.engine = Engine::new(&inner.layout, inner.settings.engine_state.cache()).map(Arc::new);
         Ok(Repository(Arc::new(inner)))
     }
 
@@ -97,15 +112,20 @@ impl Repository {
     pub async fn resolve_base(&self, base: Option<&str>) -> Result<Option<String>, GitError> {
         let name = base.unwrap_or("HEAD");
         discovery::check_name(name).map_err(|why| GitError::BadBase { base: name.to_owned(), why })?;
-        let mut session = self.session().await?;
-        let message = match session.find_commit(name).await? {
+        let message = match self.find_commit(name).await? {
             Ok(id) => return Ok(Some(id)),
             Err(message) => message,
         };
-        if base.is_none() && session.is_unborn().await? {
+        if base.is_none() && self.session().await?.is_unborn().await? {
             return Ok(None);
         }
         Err(GitError::UnknownBase { base: name.to_owned(), message })
+    }
+
+    /// The id of the commit that a checked name resolves to, or git's error message.
+    pub(crate) async fn find_commit(&self, name: &str) -> Result<Result<String, String>, GitError> {
+        let git = async { self.session().await?.find_commit_with_git(name).await };
+        self.0.ask("name", resolve_in_process(name), git).await
     }
 
     pub(crate) async fn session(&self) -> Result<Session<'_>, GitError> {
@@ -216,8 +236,12 @@ impl<'a> Session<'a> {
         result.unwrap_or(Err(GitError::TimedOut { after: self.repo.settings.time_limit }))
     }
 
-    /// The id of the commit that a checked name resolves to, or git's error message.
+    /// As [`Repository::find_commit`].
     pub(crate) async fn find_commit(&mut self, name: &str) -> Result<Result<String, String>, GitError> {
+        self.repo.ask("name", resolve_in_process(name), self.find_commit_with_git(name)).await
+    }
+
+    pub(crate) async fn find_commit_with_git(&mut self, name: &str) -> Result<Result<String, String>, GitError> {
         let commit = format!("{name}^{{commit}}");
         let git = self.registered("resolving the base").args(["rev-parse", "--verify", "--end-of-options", &commit]);
         let output = self.try_run(git, &[]).await?;
@@ -236,6 +260,12 @@ impl<'a> Session<'a> {
         let git = self.registered("reading HEAD").args(["show-ref", "--verify", "--quiet", "--", &branch]);
         Ok(!self.try_run(git, &[]).await?.success)
     }
+}
+
+/// The question to the engine which commit a name means.
+fn resolve_in_process(name: &str) -> impl FnOnce(&Engine) -> Result<Result<String, String>, Declined> + Send + use<> {
+    let name = name.to_owned();
+    move |engine| engine.resolve(&name).map(Ok)
 }
 
 /// Ends a session in this order: kill git, remove the folder, release the permit.

@@ -2,6 +2,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test has nothing else to do while git runs")]
 
 mod diff_parser;
+mod differential;
+mod engine_limits;
 mod files;
 mod processes;
 mod safety;
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use testkit::{Repo, git_command};
 
+use domain::engine_mode::EngineMode;
 use domain::review::{AppliesTo, DiffCheck, HeadCheck};
 use std::sync::Arc;
 use std::time::Duration;

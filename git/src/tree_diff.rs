@@ -4,7 +4,9 @@
 use std::fs;
 
 use domain::diff;
+use domain::engine_mode::EngineMode;
 
+use crate::apply::{applies, apply_in_process, with_final_newline};
 use crate::process::Output;
 use crate::repository::Session;
 use crate::{GitError, Repository};
@@ -22,6 +24,9 @@ impl Repository {
         from: (Option<&str>, Option<&str>),
         to: (Option<&str>, Option<&str>),
     ) -> Result<String, GitError> {
+        for diff in [from.1, to.1].into_iter().flatten() {
+            self.0.check_size(diff)?;
+        }
         let mut session = self.session_with_index().await?;
         let from = session.content_tree(from.0, from.1).await?;
         let to = session.content_tree(to.0, to.1).await?;
@@ -36,8 +41,17 @@ impl Repository {
         self.0.check_size(diff)?;
         self.0.check_id(base)?;
         self.0.check_id(Some(tree))?;
+        let own = self.0.ask_engine(apply_in_process(base, &with_final_newline(diff))).await;
+        let wanted = applies(tree.to_owned());
+        if self.0.settings.engine == EngineMode::Auto && own.as_ref() == Some(&wanted) {
+            self.0.count_engine();
+            return Ok(Vec::new());
+        }
         let mut session = self.session_with_index().await?;
-        let result = session.content_tree(base, Some(diff)).await?;
+        let result = session.content_tree(base, Some(diff)).await;
+        let by_git = result.as_ref().map(|tree| applies(tree.clone()));
+        self.0.count_git("check", own.as_ref(), by_git.as_ref().map_err(|error| *error));
+        let result = result?;
         if result == tree {
             return Ok(Vec::new());
         }

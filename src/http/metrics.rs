@@ -10,7 +10,13 @@ use actors::{
 use axum::{extract::State, http::StatusCode, response::Response};
 use prometheus_client::{
     encoding::text::{encode_eof, encode_registry},
-    metrics::{counter::ConstCounter, family::Family, gauge::ConstGauge, gauge::Gauge, info::Info},
+    metrics::{
+        counter::{ConstCounter, Counter},
+        family::Family,
+        gauge::ConstGauge,
+        gauge::Gauge,
+        info::Info,
+    },
     registry::{Registry, Unit},
 };
 use std::{
@@ -47,7 +53,7 @@ impl Metrics {
         counters.register("calls", "Tool calls by outcome", metrics.calls.clone());
         let times = [
             ("commit_sync", "Duration of COMMIT, which waits for the disk", broker.feed().sync_times()),
-            ("git_check", "Duration of a git check of a diff", metrics.git_check_seconds.clone()),
+            ("git_check", "Duration of the check of a diff", metrics.git_check_seconds.clone()),
         ];
         counters.register_with_unit("call", "Duration of a call", Unit::Seconds, metrics.call_seconds.clone());
         for (name, help, histogram) in times {
@@ -107,6 +113,7 @@ impl Metrics {
             ConstGauge::new(started.elapsed().as_secs_f64()),
         );
         self.add_queue(&mut gauges).await?;
+        add_git_answers(&mut gauges, broker.git_answers());
         self.add_webhooks(&mut gauges).await?;
         self.add_reviewers(&mut gauges).await;
         add_actors(&mut gauges, &tree);
@@ -158,6 +165,16 @@ impl Metrics {
         }
         gauges.register("reviewers", "Live reviewer processes by state", reviewers);
     }
+}
+
+fn add_git_answers(gauges: &mut Registry, counts: git::AnswerCounts) {
+    let answers = Family::<[(&'static str, &'static str); 1], Counter>::default();
+    for (by, count) in [("engine", counts.by_engine), ("git", counts.by_git), ("memory", counts.remembered)] {
+        answers.get_or_create(&[("by", by)]).inc_by(count);
+    }
+    gauges.register("git_answers", "Names, checks and patch ids by who answered", answers);
+    let differences = ConstCounter::new(counts.differences);
+    gauges.register("git_engine_differences", "Answers of the engine that git did not give", differences);
 }
 
 /// Sums by kind of actor: a label for each review would grow without bound.

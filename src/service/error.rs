@@ -133,7 +133,7 @@ fn refusal_details(refusal: &Refusal) -> Value {
         Refusal::TooManyIssues { limit, .. } => json!({ "field": "issues", "limit": limit }),
         Refusal::IssueSettled { status, .. } => json!({ "status": status }),
         Refusal::WrongStatus { status, possible, .. } => json!({ "status": status, "possible": possible }),
-        Refusal::AlreadyClaimed { by, .. } | Refusal::BeingClaimed { by, .. } => json!({ "claimed_by": by }),
+        Refusal::AlreadyClaimed { by, .. } => json!({ "claimed_by": by }),
         Refusal::Reserved { reviewer, .. } => json!({ "reserved_for": reviewer }),
         Refusal::HoldsAnotherSeat { persona, .. } | Refusal::HasOwnSeat { persona, .. } => json!({ "seat": persona }),
         Refusal::NoSuchSeat { seats, .. } | Refusal::PersonaNeeded { seats, .. } => json!({ "possible_seats": seats }),

@@ -26,6 +26,9 @@ cargo xtask COMMAND
   anchors [REPOSITORY] measure how well findings follow their lines through a git history
                          [default: a sample history]
   reviewer-cost        measure what a review costs in each mode of a persona, with the real clients
+  git-differential [REPOSITORY]
+                       compare the check of diffs in the broker with git on a history
+                         [default: this repository], random hunks and mutated diffs
   openapi              write docs/openapi.json, the description of the REST API
   schemathesis [N]     send N generated requests (100) to each operation of the REST API
   soak [MINUTES]       run the broker under load for a long time
@@ -63,6 +66,7 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
             run_tests::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
         }
         "anchors" => run_tests::anchors(arguments),
+        "git-differential" => run_tests::git_differential(arguments),
         "reviewer-cost" => run_tests::reviewer_cost(),
         "openapi" => run_tests::openapi(),
         "schemathesis" => run_tests::schemathesis(arguments),

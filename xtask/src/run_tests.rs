@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::process::Command;
 
 use anyhow::Context as _;
 
@@ -55,15 +56,26 @@ fn number(arguments: &[OsString]) -> anyhow::Result<Option<&OsString>> {
 /// enough.
 pub(crate) fn anchors(arguments: &[OsString]) -> anyhow::Result<()> {
     let mut test = cargo(["test", "--test", "it", "--", "--ignored", "--nocapture", "anchors_measured"]);
+    run(with_history(&mut test, arguments)?)
+}
+
+/// Compares the engine of the git package with git. Git does most of the work here too.
+pub(crate) fn git_differential(arguments: &[OsString]) -> anyhow::Result<()> {
+    let mut test = cargo(["test", "--package", "countersign-git", "--lib", "--", "--ignored", "--nocapture"]);
+    test.args(["--test-threads=1", "git_differential"]);
+    run(with_history(&mut test, arguments)?)
+}
+
+/// Lets a test read the history of the repository that the arguments name, if any.
+fn with_history<'a>(test: &'a mut Command, arguments: &[OsString]) -> anyhow::Result<&'a mut Command> {
     match arguments {
-        [] => {}
+        [] => Ok(test),
         [repository] => {
             let repository = fs::canonicalize(repository).context("cannot open the repository")?;
-            test.env("COUNTERSIGN_TEST_HISTORY", repository);
+            Ok(test.env("COUNTERSIGN_TEST_HISTORY", repository))
         }
-        _ => anyhow::bail!("usage: cargo xtask anchors [REPOSITORY]"),
+        _ => anyhow::bail!("expected one repository, or no argument"),
     }
-    run(&mut test)
 }
 
 /// Prints what a conversation costs in each mode of a persona.

@@ -132,6 +132,7 @@ pub(crate) async fn open_gate_with(
         program: config.git.program.clone(),
         time_limit: config.git.time_limit,
         max_diff_bytes: config.limits.diff_bytes,
+        engine: config.git.engine,
         concurrency: 1,
         ..GitSettings::default()
     };

@@ -39,6 +39,8 @@ pub(super) fn parse_git<'a>(
     if (patch.created || patch.deleted) && patch.old.is_some() && patch.new.is_some() && patch.old != patch.new {
         return Err(ParseError { line: start, what: "file names contradict each other" });
     }
+    // A name that comes before the line that says so. Git may stop there with an internal error.
+    patch.guessed = (patch.created && patch.old.is_some()) || (patch.deleted && patch.new.is_some());
     if patch.created {
         patch.old = None;
     }
@@ -57,9 +59,9 @@ pub(super) fn parse_git<'a>(
 /// Parses one line of a git header. Returns `false` at the end of the header.
 ///
 /// `git_line_path` is the path in the `diff --git` line. New and deleted files take it.
-fn parse_header_line(
-    patch: &mut Patch<'_>,
-    line: &str,
+fn parse_header_line<'a>(
+    patch: &mut Patch<'a>,
+    line: &'a str,
     strip: u8,
     git_line_path: Option<&[u8]>,
 ) -> Result<bool, &'static str> {
@@ -87,9 +89,9 @@ fn parse_header_line(
     } else if let Some(rest) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("rename new ")) {
         (patch.renamed, patch.new) = (true, path_from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("index ") {
-        if let Some((ids, octal)) = rest.split_once(' ')
-            && ids.contains("..")
-        {
+        let (ids, octal) = rest.split_once(' ').map_or((rest, None), |(ids, octal)| (ids, Some(octal)));
+        patch.index_ids = ids.split_once("..");
+        if let (Some(_), Some(octal)) = (patch.index_ids, octal) {
             patch.old_mode = Some(parse_mode(octal)?);
         }
     } else {
@@ -134,6 +136,7 @@ pub(super) fn parse_plain(
     let mut patch = Patch::default();
     if is_dev_null(old) {
         patch.created = true;
+        patch.guessed = is_dev_null(new);
         patch.new = path_from_line(new, strip, true);
     } else if is_dev_null(new) {
         patch.deleted = true;
@@ -141,6 +144,7 @@ pub(super) fn parse_plain(
     } else {
         let (old_name, name) = (path_from_line(old, strip, true), path_from_line(new, strip, true));
         // If one name begins with the other, git prefers the shorter one.
+        patch.guessed = old_name != name || is_epoch(old) || is_epoch(new);
         let name = match (old_name, name) {
             (Some(old), Some(new)) if new.len() > old.len() && new.starts_with(&old) => Some(old),
             (old, new) => new.or(old),
@@ -148,6 +152,7 @@ pub(super) fn parse_plain(
         let range = parse_hunk_range(hunk);
         patch.created = range.is_some_and(|range| range.old == 0 && range.old_start == 0);
         patch.deleted = is_epoch(new) && range.is_some_and(|range| range.new == 0);
+        patch.guessed |= range.is_none_or(|range| range.old == 0 || range.new == 0);
         patch.old = name.clone().filter(|_| !patch.created);
         patch.new = name.filter(|_| !patch.deleted);
     }
@@ -166,8 +171,12 @@ fn is_epoch(name: &str) -> bool {
     name.rsplit_once('\t').is_some_and(|(_, time)| time.starts_with("1970-01-01 ") || time.starts_with("1969-12-31 "))
 }
 
+/// Only these four characters are white space for git.
 fn parse_mode(octal: &str) -> Result<u32, &'static str> {
-    u32::from_str_radix(octal.trim_end(), 8).map_err(|_| "a file mode that cannot be read")
+    let digits = octal.trim_end_matches([' ', '\t', '\r', '\n']);
+    let is_octal = digits.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
+    let mode = u32::from_str_radix(digits, 8).ok().filter(|_| is_octal);
+    mode.ok_or("a file mode that cannot be read")
 }
 
 /// Whether git must strip the first folder of the names (`-p1`) or not (`-p0`).

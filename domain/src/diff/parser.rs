@@ -7,19 +7,26 @@ use super::{
 
 /// The patch of one file. A name is `None` if the file does not exist on that side.
 #[derive(Debug, Default)]
-pub(super) struct Patch<'a> {
-    pub(super) old: Option<Vec<u8>>,
-    pub(super) new: Option<Vec<u8>>,
-    pub(super) created: bool,
-    pub(super) deleted: bool,
-    pub(super) renamed: bool,
-    pub(super) copied: bool,
-    pub(super) old_mode: Option<u32>,
-    pub(super) new_mode: Option<u32>,
-    pub(super) hunks: usize,
+pub struct Patch<'a> {
+    pub old: Option<Vec<u8>>,
+    pub new: Option<Vec<u8>>,
+    pub created: bool,
+    pub deleted: bool,
+    pub renamed: bool,
+    pub copied: bool,
+    pub old_mode: Option<u32>,
+    pub new_mode: Option<u32>,
+    pub hunks: Vec<Hunk<'a>>,
+    pub binary: bool,
+    /// The `literal` and `delta` blocks of a binary patch; empty if the diff only says that the files differ.
+    pub binary_data: &'a str,
+    /// The two ids of the `index` line, as they are written.
+    pub index_ids: Option<(&'a str, &'a str)>,
+    /// The header leaves open which file it is or whether the file is created or deleted, and git guesses: from two
+    /// different names, a date, or the first hunk.
+    pub guessed: bool,
     pub(super) added: u32,
     pub(super) removed: u32,
-    pub(super) binary: bool,
     pub(super) first_added: Option<&'a str>,
     pub(super) suspicious: SuspiciousChars,
     /// The byte at which its header begins.
@@ -35,6 +42,17 @@ impl Patch<'_> {
         let mode = matches!((self.old_mode, self.new_mode), (Some(old), Some(new)) if old != new);
         self.created || self.deleted || self.renamed || self.copied || mode
     }
+}
+
+/// A hunk with the numbers of its header, `@@ -old_start,old +new_start,new @@`.
+#[derive(Debug, Clone, Copy)]
+pub struct Hunk<'a> {
+    pub old_start: u64,
+    pub old: u64,
+    pub new_start: u64,
+    pub new: u64,
+    /// Its lines with their signs and newlines, including `\ No newline` markers.
+    pub lines: &'a str,
 }
 
 #[derive(Debug, Default)]
@@ -103,18 +121,20 @@ impl<'a> ParsedDiff<'a> {
         while let Some(rest) = cursor.line.and_then(|line| line.strip_prefix("@@ -")) {
             self.parse_hunk(cursor, rest, patch)?;
         }
-        if patch.hunks > 0 {
+        if !patch.hunks.is_empty() {
             return Ok(());
         }
         match cursor.line {
             Some("GIT binary patch") => {
                 patch.binary = true;
                 cursor.advance();
+                let start = cursor.offset;
                 if !skip_binary_data(cursor)? {
                     return Err(cursor.error("a binary patch without data"));
                 }
                 // The reverse patch, which git writes but does not need.
                 skip_binary_data(cursor)?;
+                patch.binary_data = cursor.text.get(start..cursor.offset).unwrap_or_default();
             }
             Some(line) if is_binary_marker(line) => {
                 patch.binary = true;
@@ -133,6 +153,7 @@ impl<'a> ParsedDiff<'a> {
         let (mut context, mut reaches_end) = (false, false);
         let too_long = "a hunk longer than its header says";
         cursor.advance();
+        let start = cursor.offset;
         while old > 0 || new > 0 {
             let line = cursor.line.ok_or_else(|| cursor.error("a hunk shorter than its header says"))?;
             let (takes_old, takes_new) = match line.as_bytes().first() {
@@ -170,14 +191,16 @@ impl<'a> ParsedDiff<'a> {
             self.check_end_marker(cursor.number, line);
             cursor.advance();
         }
-        let starts_at_top = patch.hunks == 0 && range.old_start <= u64::from(range.old > 0);
+        let starts_at_top = patch.hunks.is_empty() && range.old_start <= u64::from(range.old > 0);
         let whole_file = patch.created || patch.deleted || (starts_at_top && reaches_end);
         self.with_context |= context;
         if !context && !whole_file {
             self.without_context = true;
             self.has_detached_hunk |= !starts_at_top;
         }
-        patch.hunks += 1;
+        let HunkRange { old_start, old, new_start, new } = range;
+        let lines = cursor.text.get(start..cursor.offset).unwrap_or_default();
+        patch.hunks.push(Hunk { old_start, old, new_start, new, lines });
         Ok(())
     }
 
@@ -213,11 +236,12 @@ fn skip_binary_data(cursor: &mut LineCursor<'_>) -> Result<bool, ParseError> {
     Ok(true)
 }
 
-/// `@@ -old_start,old +_,new @@`
+/// `@@ -old_start,old +new_start,new @@`
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HunkRange {
     pub(super) old_start: u64,
     pub(super) old: u64,
+    pub(super) new_start: u64,
     pub(super) new: u64,
 }
 
@@ -230,8 +254,8 @@ pub(super) fn parse_hunk_range(rest: &str) -> Option<HunkRange> {
         let (start, length) = text.split_once(',').unwrap_or((text, "1"));
         Some((number(start)?, number(length)?))
     };
-    let ((old_start, old), (_, new)) = (range(old)?, range(new)?);
-    Some(HunkRange { old_start, old, new })
+    let ((old_start, old), (new_start, new)) = (range(old)?, range(new)?);
+    Some(HunkRange { old_start, old, new_start, new })
 }
 
 /// Why a diff is invalid, and in which line. Git rejects it there too.
@@ -242,10 +266,11 @@ pub(super) struct ParseError {
 }
 
 /// A cursor over the lines of a diff, cheap to copy for looking ahead: the current line, without its newline, its number,
-/// counted from 1, and the byte at which it begins.
+/// counted from 1, and the byte of the text at which it begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineCursor<'a> {
     pub(super) line: Option<&'a str>,
+    text: &'a str,
     rest: &'a str,
     pub(super) number: usize,
     offset: usize,
@@ -253,7 +278,7 @@ pub(super) struct LineCursor<'a> {
 
 impl<'a> LineCursor<'a> {
     pub(super) fn new(text: &'a str, first_line: usize) -> Self {
-        let mut lines = LineCursor { line: None, rest: text, number: first_line.saturating_sub(1), offset: 0 };
+        let mut lines = LineCursor { line: None, text, rest: text, number: first_line.saturating_sub(1), offset: 0 };
         lines.advance();
         lines
     }

@@ -59,8 +59,6 @@ pub enum Refusal {
     WrongStatus { number: ReviewNumber, status: Status, command: CommandKind, possible: String },
     #[error("{number} is already claimed by {by}; claim another review")]
     AlreadyClaimed { number: ReviewNumber, by: String },
-    #[error("{number} is being claimed by {by} (git is checking its diff); try again in a moment or claim another")]
-    BeingClaimed { number: ReviewNumber, by: String },
     #[error("{number} is reserved for {reviewer}; claim another review")]
     Reserved { number: ReviewNumber, reviewer: String },
     #[error("{reviewer} proposed {number} and cannot review it; another reviewer_id must")]

@@ -48,7 +48,9 @@ async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 async fn a_hanging_git_is_killed_with_its_children() {
     let (repo, base) = one_file();
     let time_limit = Duration::from_secs(3);
-    let repository = repo.open_with(GitSettings { program: slow_git(), time_limit, ..GitSettings::default() }).await;
+    let repository = repo
+        .open_with(GitSettings { engine: EngineMode::Git, program: slow_git(), time_limit, ..GitSettings::default() })
+        .await;
 
     let started = Instant::now();
     let outcome = repository.check(Some(&base), DIFF).await;
@@ -63,7 +65,8 @@ async fn a_hanging_git_is_killed_with_its_children() {
 #[tokio::test]
 async fn a_dropped_check_leaves_no_process_and_no_file_and_releases_its_permit() {
     let (repo, base) = one_file();
-    let settings = GitSettings { program: slow_git(), concurrency: 1, ..GitSettings::default() };
+    let settings =
+        GitSettings { engine: EngineMode::Git, program: slow_git(), concurrency: 1, ..GitSettings::default() };
     let repository = repo.open_with(settings).await;
     let task = tokio::spawn({
         let (repository, base) = (repository.clone(), base.clone());
@@ -87,7 +90,9 @@ fn a_runtime_that_shuts_down_ends_the_check() {
     let (repo, base) = one_file();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let repository = repo.open_with(GitSettings { program: slow_git(), ..GitSettings::default() }).await;
+        let repository = repo
+            .open_with(GitSettings { engine: EngineMode::Git, program: slow_git(), ..GitSettings::default() })
+            .await;
         tokio::spawn(async move { repository.check(Some(&base), DIFF).await });
         wait_until("git runs", || recorded_pids(&repo).is_some()).await;
     });
@@ -125,7 +130,7 @@ async fn concurrent_checks_of_a_new_base_agree() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_bases_than_the_cache_holds_still_give_the_right_tree() {
     let (repo, _) = one_file();
-    let repository = repo.open().await;
+    let repository = repo.open_with(GitSettings { engine: EngineMode::Git, ..GitSettings::default() }).await;
     let mut bases = Vec::new();
     for n in 0..scratch_repo::INDEX_CACHE_CAPACITY + 4 {
         repo.write("other", format!("{n}\n"));
@@ -165,9 +170,9 @@ async fn folders_of_an_earlier_run_are_removed_and_those_of_this_run_are_kept() 
 #[tokio::test]
 async fn a_deleted_scratch_folder_is_built_again() {
     let (repo, base) = one_file();
-    let repository = repo.open().await;
+    let repository = repo.open_with(GitSettings { engine: EngineMode::Git, ..GitSettings::default() }).await;
     for _ in 0..2 {
-        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), DiffCheck::Applies { .. }));
+        assert!(matches!(repository.check_with_git(Some(&base), DIFF).await.unwrap(), DiffCheck::Applies { .. }));
         fs::remove_dir_all(repo.scratch()).unwrap();
         repository.resolve_base(None).await.unwrap();
         fs::remove_dir_all(repo.scratch()).unwrap();

@@ -74,8 +74,12 @@ async fn the_metrics_match_a_known_sequence_of_calls() {
     assert!((1.0..=4.0).contains(&commits), "{commits}");
     assert_eq!(after["countersign_commit_sync_seconds_count"], commits);
     assert!(after["countersign_commit_sync_seconds_sum"] > 0.0);
-    // At the submission, and at the claim.
+    // At the submission, and at the claim, which starts no check.
     assert_eq!(after["countersign_git_check_seconds_count"], 2.0);
+    assert_eq!(after["countersign_git_answers_total{by=\"memory\"}"], 1.0);
+    assert_eq!(after["countersign_git_answers_total{by=\"git\"}"], 0.0, "no git process was needed");
+    assert!(after["countersign_git_answers_total{by=\"engine\"}"] >= 3.0, "the base, the check and the patch id");
+    assert_eq!(after["countersign_git_engine_differences_total"], 0.0);
     assert!(after.keys().any(|name| name.contains("priority=\"normal\"") && name.contains("project=\"")), "{after:?}");
     assert_eq!(after["countersign_actors{kind=\"review\"}"], 3.0);
     assert_eq!(after["countersign_actors{kind=\"supervisor\"}"], 1.0);

@@ -20,6 +20,23 @@ fn claim(client: &TestClient, review: &str, reviewer: &str) -> JoinHandle<Result
     tokio::spawn(client.try_call("claim_review", json!({ "review_id": review, "reviewer_id": reviewer })))
 }
 
+/// How many questions to git were answered, and by what.
+struct GitAnswers {
+    engine: u64,
+    git: u64,
+    memory: u64,
+}
+
+async fn git_answers(broker: &TestBroker) -> GitAnswers {
+    let page = reqwest::get(broker.url("/metrics")).await.unwrap().text().await.unwrap();
+    let count = |by: &str| {
+        let line =
+            page.lines().find_map(|line| line.strip_prefix(&format!("countersign_git_answers_total{{by=\"{by}\"}} ")));
+        line.unwrap().parse().unwrap()
+    };
+    GitAnswers { engine: count("engine"), git: count("git"), memory: count("memory") }
+}
+
 fn approve(review: &str, reviewer: &str) -> Value {
     json!({ "review_id": review, "reviewer_id": reviewer, "verdict": "approved" })
 }
@@ -31,12 +48,15 @@ async fn a_slow_git_check_delays_no_other_call() {
     let client = broker.client();
     let slow = with_diff(&broker, &client, "slow").await;
     let other = with_diff(&broker, &client, "other").await;
+    // Without the outcome of the submission, the claim needs a check. Another one reads the base before.
+    let broker = broker.kill_and_restart().await;
+    client.claim(&other, "bob").await;
     git.hold_next();
     let held = claim(&client, &slow, "ada");
     git.until_held().await;
     let began = Instant::now();
 
-    // The review can be read meanwhile, and other claims are refused.
+    // The review can be read meanwhile, and other claims wait for the same check.
     let about = json!({ "review_id": slow });
     assert_eq!(client.status(&slow).await["status"], "pending");
     for tool in ["get_proposal", "get_discussion"] {
@@ -44,15 +64,12 @@ async fn a_slow_git_check_delays_no_other_call() {
     }
     let wait = json!({ "review_id": slow, "wait": true, "since": 1, "timeout_seconds": 50 });
     let waiting = tokio::spawn(client.call("get_review_status", wait));
-    let second = json!({ "review_id": slow, "reviewer_id": "bob" });
-    let error = client.refused("being_claimed", "claim_review", second).await;
-    assert_eq!((&error["claimed_by"], &error["retryable"]), (&"ada".into(), &true.into()));
+    let second = claim(&client, &slow, "bob");
     client
         .refused("not_claimed", "add_message", json!({ "review_id": slow, "sender_role": "reviewer", "body": "?" }))
         .await;
 
     // All other reviews work, including git checks.
-    client.claim(&other, "bob").await;
     client.call("submit_verdict", approve(&other, "bob")).await;
     client.call("close_review", json!({ "review_id": other, "closer_role": "proposer" })).await;
     let new = with_diff(&broker, &client, "new").await;
@@ -67,11 +84,14 @@ async fn a_slow_git_check_delays_no_other_call() {
     let list = client.call("list_reviews", json!({ "status": "pending" })).await;
     assert_eq!(list["reviews"].as_array().unwrap().len(), 1);
     println!("everything else took {:?} while git was held", began.elapsed());
-    assert!(began.elapsed() < AT_ONCE && !held.is_finished());
+    assert!(began.elapsed() < AT_ONCE && !held.is_finished() && !second.is_finished());
 
     git.let_go();
-    let claimed = held.await.unwrap().unwrap();
-    assert_eq!((&claimed["claim_generation"], &claimed["claimed_by"]), (&1.into(), &"ada".into()));
+    let answers = [held.await.unwrap(), second.await.unwrap()];
+    let claimed = answers.iter().flatten().next().unwrap();
+    let refused = answers.iter().find_map(|answer| answer.as_ref().err()).unwrap();
+    assert_eq!(claimed["claim_generation"], 1);
+    assert_eq!((&refused["code"], &refused["claimed_by"]), (&"already_claimed".into(), &claimed["claimed_by"]));
     assert_eq!(waiting.await.unwrap()["status"], "claimed");
     broker.stop_and_check().await;
 }
@@ -110,6 +130,7 @@ async fn a_client_that_disconnects_during_the_check_frees_the_seat() {
     let broker = TestBroker::with_settings(&git.setting()).await;
     let client = broker.client();
     let review = with_diff(&broker, &client, "slow").await;
+    let broker = broker.kill_and_restart().await;
     git.hold_next();
     let held = claim(&client, &review, "ada");
     git.until_held().await;
@@ -117,17 +138,44 @@ async fn a_client_that_disconnects_during_the_check_frees_the_seat() {
     broker.until("the call of ada has ended", |tree| tree["calls"]["in_flight"] == 0).await;
     // Git is still held, or killed; no call waits for it any more.
     let began = Instant::now();
-    let claimed = loop {
-        match claim(&client, &review, "bob").await.unwrap() {
-            Ok(claimed) => break claimed,
-            Err(error) => assert_eq!(error["code"], "being_claimed", "{error}"),
-        }
-        assert!(began.elapsed() < AT_ONCE, "the seat is kept for a claimant that left");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
-    assert_eq!((&claimed["claimed_by"], &claimed["claim_generation"]), (&"bob".into(), &1.into()));
+    assert_eq!(client.claim(&review, "bob").await, 1, "the seat is not kept for a claimant that left");
+    assert!(began.elapsed() < AT_ONCE);
     git.let_go();
     assert_eq!(client.status(&review).await["version"], 2);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_shared_check_goes_on_if_the_caller_that_started_it_disconnects() {
+    let git = SlowGit::new();
+    let broker = TestBroker::with_settings(&git.setting()).await;
+    let client = broker.client();
+    let review = with_diff(&broker, &client, "slow").await;
+    let broker = broker.kill_and_restart().await;
+    git.hold_next();
+    let first = claim(&client, &review, "ada");
+    git.until_held().await;
+    let second = claim(&client, &review, "bob");
+    broker.until("both calls wait", |tree| tree["calls"]["in_flight"] == 2).await;
+    first.abort();
+    broker.until("the call of ada has ended", |tree| tree["calls"]["in_flight"] == 1).await;
+    git.let_go();
+    assert_eq!(second.await.unwrap().unwrap()["claimed_by"], "bob");
+    broker.stop_and_check().await;
+}
+
+/// The submission has checked the diff against this base, and HEAD has not moved.
+#[tokio::test]
+async fn a_claim_of_an_unchanged_review_starts_no_git() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let review = with_diff(&broker, &client, "fast").await;
+    let before = git_answers(&broker).await;
+    client.claim(&review, "ada").await;
+    let after = git_answers(&broker).await;
+    assert_eq!(after.git, before.git, "no git process");
+    assert_eq!(after.memory, before.memory + 1);
+    assert_eq!(after.engine, before.engine + 1, "HEAD");
     broker.stop_and_check().await;
 }
 
@@ -141,11 +189,13 @@ async fn a_review_stays_loaded_during_its_git_check() {
     git.hold_next();
     let held = claim(&client, &review, "ada");
     git.until_held().await;
+    let is_loaded =
+        async || broker.live_reviews().await.iter().any(|live| live["id"].as_str().unwrap().contains(&review));
     for n in 0..10 {
         client.submit(&format!("crowding out {n}")).await;
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
-    client.refused("being_claimed", "claim_review", json!({ "review_id": review, "reviewer_id": "bob" })).await;
+    assert!(is_loaded().await);
     git.let_go();
     assert_eq!(held.await.unwrap().unwrap()["claim_generation"], 1);
     broker.stop_and_check().await;

@@ -27,9 +27,9 @@ impl SlowGit {
         Self { dir }
     }
 
-    /// The setting that makes a broker use it; more of `[git]` may follow.
+    /// The settings that make a broker use it for everything; more of `[git]` may follow.
     pub(crate) fn setting(&self) -> String {
-        format!("[git]\nprogram = {:?}\n", self.file("git.sh"))
+        format!("[git]\nengine = \"git\"\nprogram = {:?}\n", self.file("git.sh"))
     }
 
     /// Holds the git process that starts next, and no other.

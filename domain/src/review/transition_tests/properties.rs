@@ -347,6 +347,6 @@ fn the_histories_reach_every_status_event_and_refusal() {
     assert_eq!(statuses.len(), Status::ALL.len(), "{statuses:?}");
     // All but `proposed`, which is there before the first move.
     assert_eq!(events.len(), 15, "{events:?}");
-    // All but `being_claimed`, which is the actor's to say, and `too_many_issues` and `too_many_seats`, which take longer.
+    // All but `too_many_issues` and `too_many_seats`, which take longer.
     assert_eq!(refusals.len(), 29, "{refusals:?}");
 }
