@@ -209,7 +209,9 @@ impl Runner {
             }
             on_line(line);
         };
-        let drain = |(stdout, stderr)| Output::drain(stdout, stderr, Log { path, secret, caps }, on_line);
+        let heading = self.progress.lock().session.as_ref().map(|session| format!("turn {}", session.turns));
+        let log = Log { path, heading, secret, caps };
+        let drain = |(stdout, stderr)| Output::drain(stdout, stderr, log, on_line);
         let output = process.take_output().map(drain);
         let launched = match timeout(LAUNCH_TIMEOUT, process.launch(spec)).await {
             Ok(launched) => launched.map_err(|error| error.to_string()),

@@ -50,6 +50,8 @@ impl Default for Caps {
 pub struct Log {
     /// The file is created with the first line, readable only by its owner. The previous file has `.1` appended.
     pub path: PathBuf,
+    /// The first line, for a log that holds several runs.
+    pub heading: Option<String>,
     /// Replaced in everything that is kept.
     pub secret: Option<String>,
     pub caps: Caps,
@@ -73,7 +75,10 @@ impl Output {
     ) -> Self {
         let last_lines = Arc::new(Mutex::new(LastLines::default()));
         let process_ended = CancellationToken::new();
-        let sink = LineSink::new(log.caps, log.secret, last_lines.clone(), on_line);
+        let mut sink = LineSink::new(log.caps, log.secret, last_lines.clone(), on_line);
+        if let Some(heading) = log.heading {
+            sink.write_heading(&heading);
+        }
         let file = LogFile { path: log.path, cap: log.caps.log_file, open: None };
         let drained = tokio::spawn(drain(stdout, stderr, sink, file, process_ended.clone()));
         Self { last_lines, process_ended: process_ended.drop_guard(), drained }

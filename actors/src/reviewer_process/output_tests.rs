@@ -20,7 +20,8 @@ impl Scene {
     fn begin(caps: Caps) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        let log = Log { path: folder.path().join("r1.log"), secret: Some("s3cret-t0ken".to_owned()), caps };
+        let log =
+            Log { path: folder.path().join("r1.log"), heading: None, secret: Some("s3cret-t0ken".to_owned()), caps };
         let ((stdout, out), (stderr, err)) = (duplex(64 * 1024), duplex(64 * 1024));
         let output = Output::drain(out, err, log, {
             let heard = heard.clone();
@@ -204,7 +205,7 @@ impl AsyncRead for Flood {
 async fn endless_output_leaves_other_tasks_their_turn() {
     let folder = tempfile::tempdir().unwrap();
     let caps = Caps { total: 0, ..Caps::default() };
-    let log = Log { path: folder.path().join("r1.log"), secret: None, caps };
+    let log = Log { path: folder.path().join("r1.log"), heading: None, secret: None, caps };
     let reads = Arc::new(AtomicUsize::new(0));
     let _output = Output::drain(Flood(reads.clone()), tokio::io::empty(), log, |_| {});
     // After the first read the log gets its final note and is full.

@@ -67,6 +67,11 @@ async fn a_reviewer_stays_in_the_conversation_until_the_review_is_closed() {
     let session = session.as_str().unwrap();
     assert_eq!(history, format!("turn 1 of {session}\nturn 2 of {session}\nturn 3 of {session}\n"));
 
+    let log = scene.broker.command(&["reviewer", "logs", SECURITY]).stdout().await;
+    let headings: Vec<_> =
+        log.lines().filter_map(|line| line.split_once(" --- ")).map(|(_, heading)| heading).collect();
+    assert_eq!(headings, ["turn 1", "turn 2", "turn 3"]);
+
     scene.client().call("close_review", json!({ "review_id": "R-1", "closer_role": "proposer" })).await;
     let finished = scene.state_becomes(SECURITY, "finished").await;
     assert_eq!(

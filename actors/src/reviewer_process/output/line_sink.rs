@@ -37,6 +37,10 @@ impl<F: FnMut(Option<&str>)> LineSink<F> {
         Self { stdout, stderr, router, read: 0, unwritten: Vec::new() }
     }
 
+    pub(crate) fn write_heading(&mut self, heading: &str) {
+        self.unwritten.extend_from_slice(format!("{} --- {heading}\n", now()).as_bytes());
+    }
+
     pub(crate) fn push(&mut self, source: Source, chunk: &[u8]) {
         self.router.timestamp = now();
         let buffer = if source == Source::Stdout { &mut self.stdout } else { &mut self.stderr };
