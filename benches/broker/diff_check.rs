@@ -5,7 +5,7 @@
 //! - create_review, claim_review: the calls of a client over HTTP and MCP, which also save something
 
 use super::{Effort, load_generator::Connection, server_process::Server};
-use domain::engine_mode::EngineMode;
+use domain::git_engine_mode::EngineMode;
 use git::{GitSettings, Repository};
 use serde_json::json;
 use std::{

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use domain::default_panel::DefaultPanel;
 use domain::diff::FlagKind;
-use domain::engine_mode::EngineMode;
+use domain::git_engine_mode::EngineMode;
 use domain::glob::Globs;
 use domain::persona::Personas;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;

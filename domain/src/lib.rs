@@ -7,7 +7,7 @@
 //! - [`content`]: the request of a proposal, the content of a round, and the hash that an approval is bound to
 //! - [`verdict`]: verdicts, and the request that brings one with its findings
 //! - [`diff`]: a unified diff as files and warnings
-//! - [`engine_mode`]: whether the broker or git checks diffs
+//! - [`git_engine_mode`]: whether the broker or git checks diffs
 //! - [`finding`]: issues and suggestions of reviewers, over their lifetime
 //! - [`persona`], [`default_panel`], [`glob`]: who reviews, and which personas a proposal gets if it names none
 //! - [`runtime`], [`reviewer_prompt`]: the client that a reviewer process runs, and its prompt
@@ -24,9 +24,9 @@ pub mod content;
 pub mod credential;
 pub mod default_panel;
 pub mod diff;
-pub mod engine_mode;
 pub mod event_kind;
 pub mod finding;
+pub mod git_engine_mode;
 pub mod glob;
 pub mod ids;
 pub mod persona;

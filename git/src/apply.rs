@@ -9,7 +9,7 @@ use domain::diff::{ApplyPart, ZeroContext, apply_parts};
 use domain::review::{AppliesTo, DiffCheck, HeadCheck};
 use futures::FutureExt;
 
-use crate::checks::CheckKey;
+use crate::check_cache::CheckKey;
 use crate::engine::{Declined, Engine};
 use crate::process::Output;
 use crate::repository::Session;

@@ -7,20 +7,20 @@
 
 mod apply;
 mod binary_patch;
-mod budget;
+mod commits;
 mod delta;
-mod files;
-mod folder;
-mod history;
+mod forbidden_paths;
 mod hunks;
 mod object_id;
 mod objects;
 mod pack;
 mod patch_id;
-mod paths;
 mod refs;
+mod repository_files;
 mod tree;
-mod tree_check;
+mod tree_validation;
+mod tree_writer;
+mod work_budget;
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use hunks::Context;
 use object_id::{Algorithm, Kind, ObjectId};
 use objects::{ObjectReader, Objects};
 use refs::Refs;
-use tree_check::CheckedTrees;
+use tree_validation::CheckedTrees;
 
 pub(crate) use objects::{ByteWeighter, ObjectCache};
 
@@ -103,11 +103,11 @@ impl Engine {
         if self.refs.has_grafts() {
             return Err(Declined("a shallow clone"));
         }
-        history::count_commits(&mut ObjectReader::new(&self.objects), parse(base)?, parse(head)?)
+        commits::count_commits(&mut ObjectReader::new(&self.objects), parse(base)?, parse(head)?)
     }
 
     fn tree_of(&self, reader: &mut ObjectReader<'_>, commit: &str) -> Result<ObjectId, Declined> {
         let id = ObjectId::parse(commit.as_bytes(), self.objects.algorithm).ok_or(Declined("not an id"))?;
-        history::Commit::read(reader, &id).map(|commit| commit.tree)
+        commits::Commit::read(reader, &id).map(|commit| commit.tree)
     }
 }

@@ -10,12 +10,12 @@
 //! Every git process starts in `process`.
 
 mod apply;
-mod checks;
+mod check_cache;
 mod discovery;
 mod engine;
+mod engine_first;
 mod error;
 mod file_reader;
-mod in_process;
 mod process;
 mod repository;
 mod scratch_repo;
@@ -24,9 +24,9 @@ mod tree_diff;
 mod user_repo;
 
 pub use discovery::ClientRepo;
+pub use engine_first::{AnswerCounts, EngineState};
 pub use error::GitError;
 pub use file_reader::{FileContent, FileVersions};
-pub use in_process::{AnswerCounts, EngineState};
 pub use process::Output;
 pub use repository::{GitSettings, Repository};
 pub use user_repo::UserRepo;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use domain::engine_mode::EngineMode;
+use domain::git_engine_mode::EngineMode;
 use domain::review::{DiffCheck, HeadCheck};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::checks::Checks;
+use crate::check_cache::Checks;
 use crate::discovery::{self, ClientRepo, RepoLayout};
 use crate::engine::{Declined, Engine};
 use crate::process::{Env, GitCommand, Output};

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use testkit::{Repo, git_command};
 
-use domain::engine_mode::EngineMode;
+use domain::git_engine_mode::EngineMode;
 use domain::review::{AppliesTo, DiffCheck, HeadCheck};
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 use std::fs;
 
 use domain::diff;
-use domain::engine_mode::EngineMode;
+use domain::git_engine_mode::EngineMode;
 
 use crate::apply::{applies, apply_in_process, with_final_newline};
 use crate::process::Output;

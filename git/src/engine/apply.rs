@@ -9,12 +9,12 @@ use domain::diff::Patch;
 
 use super::Declined;
 use super::binary_patch::apply_binary;
-use super::folder::Folder;
+use super::forbidden_paths::is_allowed_path;
 use super::hunks::{Context, apply_hunks};
 use super::object_id::{Kind, ObjectId};
 use super::objects::ObjectReader;
-use super::paths::is_allowed_path;
 use super::tree::{Mode, find_file};
+use super::tree_writer::Folder;
 
 const SUBMODULE_START: &[u8] = b"Subproject commit ";
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use domain::diff::Patch;
 
 use super::Declined;
-use super::budget::Budget;
 use super::delta::apply_delta;
 use super::object_id::{Kind, ObjectId};
 use super::objects::ObjectReader;
 use super::pack::inflate;
+use super::work_budget::Budget;
 
 const ALPHABET: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 const MALFORMED: Declined = Declined("an unusual binary patch");

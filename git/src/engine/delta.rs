@@ -1,7 +1,7 @@
-//! Git's delta format: an object written as copies from another object and new bytes.
+//! Applies git's deltas: an object stored as copies from another object and new bytes.
 
 use super::Declined;
-use super::budget::{Budget, MAX_OBJECT_BYTES};
+use super::work_budget::{Budget, MAX_OBJECT_BYTES};
 
 const MALFORMED: Declined = Declined("a malformed delta");
 

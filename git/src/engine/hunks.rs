@@ -6,7 +6,7 @@
 use domain::diff::Hunk;
 
 use super::Declined;
-use super::budget::Budget;
+use super::work_budget::Budget;
 
 /// Git reads numbers of lines into a C `long`; no real diff comes near.
 const MAX_LINE_NUMBER: u64 = 1 << 30;

@@ -1,4 +1,4 @@
-//! Object ids, and the hashes that produce them.
+//! The type of object ids, and the hashes that produce them.
 
 use std::fmt;
 

@@ -10,11 +10,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use quick_cache::Weighter;
 
 use super::Declined;
-use super::budget::{Budget, MAX_OBJECT_BYTES};
 use super::delta::apply_delta;
-use super::files::{Stamp, open_file, read_file};
 use super::object_id::{Algorithm, Kind, ObjectId};
 use super::pack::{EntryContent, Pack, PackFiles, inflate};
+use super::repository_files::{Stamp, open_file, read_file};
+use super::work_budget::{Budget, MAX_OBJECT_BYTES};
 
 const MAX_CACHED_OBJECT_BYTES: usize = 1024 * 1024;
 const MAX_ALTERNATES_DEPTH: usize = 5;

@@ -1,4 +1,4 @@
-//! Pack files: an index that maps ids to offsets, and the entries at these offsets.
+//! Reads pack files: the index that maps ids to offsets, and the entries at these offsets.
 //!
 //! Files are read with `pread` and never mapped: a pack that is truncated while it is mapped would kill the process.
 
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use flate2::bufread::ZlibDecoder;
 
 use super::Declined;
-use super::budget::{Budget, MAX_OBJECT_BYTES};
-use super::files::{Stamp, open_file};
 use super::object_id::{Algorithm, Kind, ObjectId};
+use super::repository_files::{Stamp, open_file};
+use super::work_budget::{Budget, MAX_OBJECT_BYTES};
 
 /// Magic number and version 2.
 const INDEX_HEADER: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Declined;
-use super::files::{Stamp, open_file, read_file};
 use super::object_id::{Algorithm, Kind, ObjectId};
 use super::objects::ObjectReader;
+use super::repository_files::{Stamp, open_file, read_file};
 
 /// Where git looks for a name, in this order.
 const PREFIXES: [&str; 4] = ["refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];

@@ -1,4 +1,4 @@
-//! Trees: modes, entries, their order, and the file at a path.
+//! Reads trees: modes, entries and their order, and the file at a path.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Paths that git refuses to put into an index, because they mean `.git` on some file system.
+//! Recognises paths that git refuses to put into an index, because they mean `.git` on some file system.
 //!
 //! The rules are stricter than those of git: a path that they refuse goes to git, which decides.
 

@@ -1,4 +1,4 @@
-//! Commits: their tree and parents, and how many lie between two of them.
+//! Reads commits: their tree and parents, and how many commits lie between two of them.
 
 use super::Declined;
 use super::object_id::{Kind, ObjectId};

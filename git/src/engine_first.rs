@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use domain::engine_mode::EngineMode;
+use domain::git_engine_mode::EngineMode;
 use tokio::sync::Semaphore;
 
 use crate::GitError;

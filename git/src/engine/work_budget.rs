@@ -1,4 +1,4 @@
-//! The bounds of one call, so that hostile input costs little before it goes to git.
+//! Limits the work of one call to the engine, so that hostile input costs little before it goes to git.
 
 use super::Declined;
 

@@ -1,4 +1,4 @@
-//! Whether questions about a repository are answered in the broker's process or by git.
+//! The setting `git.engine`: whether the broker's own process or git answers questions about a repository.
 
 use crate::string_enum;
 

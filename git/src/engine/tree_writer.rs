@@ -1,4 +1,4 @@
-//! Changes some files of a tree and writes the trees above them.
+//! Changes files of a tree and computes the new trees above them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
-//! Checks every tree of a base once, as git does when it reads a base into its index.
+//! Validates every tree of a base once, as git does when it reads a base into its index.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::Declined;
+use super::forbidden_paths::is_allowed_name;
 use super::object_id::ObjectId;
 use super::objects::ObjectReader;
-use super::paths::is_allowed_name;
 use super::tree::{Entry, MAX_DEPTH, compare, entries, read_tree};
 
 /// Files of a base. Git lists them all in its index.
