@@ -144,8 +144,8 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
     let asked_reviewer = seat.asked_reviewer.as_ref();
     let why = asked_reviewer.map(|asked| asked.why);
     match &seat.claim {
-        // Its reviewer is away until the proposer has answered.
-        None if must_vote && asked_proposer.is_some() && seat.reservation.is_some() => {}
+        // Its reviewer is away until the proposer has answered, or a message reaches it.
+        None if must_vote && !turns.is_empty() && asked_reviewer.is_none() && seat.reservation.is_some() => {}
         None if must_vote => turns.push(Turn {
             who: Authority::Reviewer,
             seat: Some(seat.persona.clone()),

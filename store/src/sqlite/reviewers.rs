@@ -235,7 +235,7 @@ impl Reader {
         };
         for status in Status::ALL.iter().filter(|status| status.is_open()) {
             let status = status.as_str();
-            // A seat that is reserved while its reviewer's question is open waits for the proposer.
+            // A reserved seat whose reviewer has asked or offered something waits for the proposer.
             let free = sqlx::query!(
                 r#"SELECT r.id, r.number AS "number!", r.priority, s.persona
                  FROM reviews r INDEXED BY reviews_queue_by_project CROSS JOIN seats s ON s.review = r.number
@@ -244,7 +244,8 @@ impl Reader {
                  AND (r.escalated_for IS NULL OR r.body ->> '$.escalated.answered')
                  AND s.claimed_by IS NULL AND s.vote IS NULL AND s.gave_up IS NULL
                  AND (s.reserved_for IS NULL OR (s.reserved_for = s.persona || '-R-' || r.number
-                                                 AND s.body ->> '$.asked_proposer' IS NULL))
+                      AND (s.body ->> '$.asked_reviewer' IS NOT NULL
+                           OR (s.body ->> '$.asked_proposer' IS NULL AND s.body ->> '$.patch.status' IS NOT 'pending'))))
                  AND p.session IS NOT 'stopped' AND s.persona IN (SELECT value FROM json_each(?3))
                  ORDER BY r.priority, r.number LIMIT ?4"#,
                 project,

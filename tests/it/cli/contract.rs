@@ -262,9 +262,11 @@ async fn the_fields_of_every_json_answer_about_reviewers_and_webhooks() {
     shapes.run_as(on, "ada", &["top"]).await;
     shapes.run_as(on, "ada", &["reviewer", "stop", &reviewer, "--force"]).await;
     broker.client().submit("for the webhook").await;
-    wait_until("a delivery is dead", async || {
+    wait_until("a delivery is dead, and none is being tried", async || {
         let dead = broker.command_as("ada", &["webhooks", "dead", "ci", "--json"]).json().await;
-        (!dead["dead"].as_array().unwrap().is_empty()).then_some(())
+        let list = broker.command_as("ada", &["webhooks", "list", "--json"]).json().await;
+        let is_idle = list["webhooks"][0].get("failing").is_none() && list["webhooks"][0]["lag"] == 0;
+        (is_idle && !dead["dead"].as_array().unwrap().is_empty()).then_some(())
     })
     .await;
     for line in [

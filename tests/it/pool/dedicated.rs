@@ -174,6 +174,29 @@ async fn a_stopped_reviewer_does_not_come_back() {
 }
 
 #[tokio::test]
+async fn a_person_reaches_a_reviewer_that_waits_for_the_author() {
+    let scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    // A comment with a counter-patch is not a vote.
+    let better = scene.broker.repo().diff("deux");
+    scene.script(SECURITY, 1, &[votes("comment", json!({ "counter_patch": better }))]);
+    scene.turn_becomes("proposer", "counter_patch_offered").await;
+    scene.state_becomes(SECURITY, "waiting").await;
+    assert!(!scene.has_begun(SECURITY, 2), "it is the author's turn");
+    let word = json!({ "review_id": "R-1", "sender_role": "operator", "caller_id": "olga", "body": "is it urgent?",
+                       "to": "reviewers" });
+    scene.client().call("add_message", word).await;
+    let message = scene.message(SECURITY, 2).await;
+    assert!(message.contains("is it urgent?"), "{message}");
+    scene.script(SECURITY, 2, &[says("no, take your time")]);
+    scene.reviewer(SECURITY, |row| row["state"] == "waiting" && row["turns"] == 2).await;
+    scene.client().call("accept_counter_patch", json!({ "review_id": "R-1" })).await;
+    scene.script(SECURITY, 3, &[votes("approved", json!({}))]);
+    scene.status_becomes("approved").await;
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn what_waits_for_a_free_place_says_so() {
     let scene = DedicatedReviewers::start(&[("security", ""), ("tests", "")], "max_size = 1").await;
     scene.propose(&["security", "tests"]).await;

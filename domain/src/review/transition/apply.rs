@@ -193,22 +193,16 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
         Event::FindingUpdated(updated) => {
             update_finding(review, updated, at);
             let persona = review.finding(updated.number).map(|finding| finding.persona.clone()).unwrap_or_default();
-            match updated.role {
-                Authority::Proposer if !updated.settles => {
-                    let asked = Asked { why: TurnReason::IssueAnswered, since: at };
-                    if let Some(seat) = seat_mut(review, &persona) {
-                        seat.asked_reviewer = Some(asked);
-                    }
+            if updated.role == Authority::Operator {
+                operator_acted(review);
+            }
+            let is_answered = |finding: &Finding| finding.persona == persona && finding.reply.is_some();
+            let is_done = !review.findings.iter().any(|finding| is_answered(finding));
+            if let Some(seat) = seat_mut(review, &persona) {
+                if updated.role == Authority::Proposer && !updated.settles {
+                    seat.asked_reviewer = Some(Asked { why: TurnReason::IssueAnswered, since: at });
                 }
-                Authority::Reviewer => {
-                    let is_answered = |finding: &Finding| finding.persona == persona && finding.reply.is_some();
-                    let is_done = !review.findings.iter().any(|finding| is_answered(finding));
-                    if let Some(seat) = seat_mut(review, &persona) {
-                        seat.asked_reviewer.take_if(|asked| is_done && asked.why == TurnReason::IssueAnswered);
-                    }
-                }
-                Authority::Operator => operator_acted(review),
-                Authority::Proposer => {}
+                seat.asked_reviewer.take_if(|asked| is_done && asked.why == TurnReason::IssueAnswered);
             }
             if let Some(requeued) = &updated.requeued {
                 requeue(review, requeued, at);

@@ -165,6 +165,18 @@ fn a_proposer_answers_and_the_reviewer_decides() {
 }
 
 #[test]
+fn an_operator_that_settles_an_answered_issue_takes_the_reviewers_turn() {
+    let review = panel(Rule::RequireAll);
+    let review =
+        after(&review, raises(&review, "ada", Verdict::ChangesRequested, vec![found("a leak", Severity::High)]));
+    let number = only(&review).number;
+    let disputed = after(&review, updates(number, Authority::Proposer, "paul", RequestedStatus::Disputed, Some("no")));
+    assert!(disputed.seats[0].asked_reviewer.is_some());
+    let settled = after(&disputed, updates(number, Authority::Operator, "olga", RequestedStatus::WontFix, None));
+    assert_eq!(settled.seats[0].asked_reviewer, None);
+}
+
+#[test]
 fn who_may_say_what_of_a_finding() {
     use Authority::{Operator, Proposer, Reviewer};
     let review = blocked();
