@@ -13,7 +13,7 @@ mod issues;
 mod messages;
 mod pagination;
 mod proposals;
-mod reviewers;
+mod reviewer_pool;
 mod reviews;
 mod stats;
 mod verdicts;
@@ -356,10 +356,10 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::GetActivityFeed => run!(GetActivityFeed, history::activity),
         OperationId::GetAuditLog => run!(GetAuditLog, history::audit),
         OperationId::GetReviewStats => run!(GetReviewStats, stats::get),
-        OperationId::ListReviewers => run!(ListReviewers, reviewers::list),
-        OperationId::SpawnReviewer => run!(SpawnReviewer, reviewers::spawn),
-        OperationId::KillReviewer => run!(KillReviewer, reviewers::kill),
-        OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewers::log),
+        OperationId::ListReviewers => run!(ListReviewers, reviewer_pool::list),
+        OperationId::SpawnReviewer => run!(SpawnReviewer, reviewer_pool::spawn),
+        OperationId::KillReviewer => run!(KillReviewer, reviewer_pool::kill),
+        OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),
         OperationId::ListPersonas => run!(ListPersonas, admin::personas),
         OperationId::GetConfig => run!(GetConfig, admin::config),
         OperationId::GetActors => run!(GetActors, admin::actors),

@@ -26,7 +26,7 @@ pub mod next_step;
 pub mod openapi;
 pub mod operation;
 pub mod proposals;
-pub mod reviewers;
+pub mod reviewer_pool;
 pub mod reviews;
 pub mod route;
 pub mod stats;

@@ -1,6 +1,6 @@
 //! The table of operations. MCP tools, REST routes, OpenAPI, role checks and the client all read it.
 
-use crate::{admin, claims, history, issues, json_schema, messages, proposals, reviewers, reviews};
+use crate::{admin, claims, history, issues, json_schema, messages, proposals, reviewer_pool, reviews};
 use crate::{
     route::{Format, Route},
     stats, verdicts, webhooks,
@@ -357,25 +357,25 @@ operations! {
     /// Operator: lists the broker's own pool of reviewer processes: its state (ready, backing_off, crash_loop with
     /// last_words, unavailable with the reason, disabled), the waiting work per project, each running reviewer with its
     /// reviews and statistics, and the reviewers that ended last.
-    ListReviewers(admin::NoArguments) -> reviewers::ListReviewersResponse {
+    ListReviewers(admin::NoArguments) -> reviewer_pool::ListReviewersResponse {
         tool "list_reviewers", "List reviewers", Operator, Read,
         GET "/reviewers" as "list_reviewers",
     }
     /// Operator: starts one more reviewer process for a project (default: the broker's own) within the pool's limits: at
     /// most pool.max_size at once, and pool.cooldown between two starts. It also ends a crash loop. The pool starts
     /// reviewers automatically when reviews wait, so this call is rarely needed.
-    SpawnReviewer(reviewers::SpawnReviewerRequest) -> reviewers::Reviewer {
+    SpawnReviewer(reviewer_pool::SpawnReviewerRequest) -> reviewer_pool::Reviewer {
         tool "spawn_reviewer", "Start a reviewer", Operator, Create,
         POST "/reviewers" as "spawn_reviewer",
     }
     /// Operator: stops a reviewer process that this broker has started. By default it gets no new review and ends after
     /// its current one; with force=true it ends now, and its review returns to the queue.
-    KillReviewer(reviewers::KillReviewerRequest) -> reviewers::Reviewer {
+    KillReviewer(reviewer_pool::KillReviewerRequest) -> reviewer_pool::Reviewer {
         tool "kill_reviewer", "Stop a reviewer", Operator, Change,
         DELETE "/reviewers/{reviewer_id}" as "kill_reviewer",
     }
     /// Operator: returns the end of the output of a pool reviewer.
-    GetReviewerLogs(reviewers::ReviewerLogRequest) -> reviewers::ReviewerLogResponse {
+    GetReviewerLogs(reviewer_pool::ReviewerLogRequest) -> reviewer_pool::ReviewerLogResponse {
         rest "get_reviewer_logs", "Output of a reviewer", Operator, Read,
         GET "/reviewers/{reviewer_id}/logs" as "get_reviewer_logs",
     }

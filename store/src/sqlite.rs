@@ -5,7 +5,7 @@ mod events;
 mod findings;
 mod reader;
 mod review_list;
-mod reviewers;
+mod reviewer_pool;
 mod reviews;
 mod stats;
 mod webhooks;

@@ -1,5 +1,5 @@
-//! Reads a review or a list of reviews, and waits until it changes. A read does not go through the review's mailbox,
-//! and a caller that disconnects ends its wait.
+//! Reads a review or a list of reviews, and on request waits until the result changes. A read does not go through the
+//! mailbox of the review, and a caller that disconnects ends its wait.
 
 use super::{Answer, Broker};
 use crate::{error::BrokerError, request_checks, review::Snapshot, supervisor::SupervisorMessage};

@@ -15,7 +15,7 @@ mod turn_message;
 
 use super::{
     assigned_seat::{AssignedSeat, retry_transient, with_last_words},
-    prompt_context::PromptContext,
+    review_for_prompt::PromptContext,
     reviewer_actor::{Exit, Interruption, ProcessOutcome, Runner, kill_shim, spawned_event},
     reviewer_registry::SharedProgress,
 };

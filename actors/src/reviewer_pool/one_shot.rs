@@ -16,7 +16,7 @@ mod response;
 
 use super::{
     assigned_seat::{AssignedSeat, ClaimedSeat},
-    prompt_context::PromptContext,
+    review_for_prompt::PromptContext,
     reviewer_actor::{Exit, Interruption, ProcessOutcome, Runner, kill_shim, spawned_event},
 };
 use crate::{

@@ -12,7 +12,7 @@ use anyhow::{Context as _, anyhow};
 use api::{
     admin::NoArguments,
     operation::{KillReviewer, ListReviewers, SpawnReviewer},
-    reviewers::{KillReviewerRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
+    reviewer_pool::{KillReviewerRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
 };
 use config::reviewer_log_files;
 use domain::text::escape;

@@ -20,7 +20,7 @@ use anyhow::anyhow;
 use api::{
     admin::NoArguments,
     operation::{AddMessage, KillReviewer, ListReviewers, ListReviews},
-    reviewers::{KillReviewerRequest, ListReviewersResponse},
+    reviewer_pool::{KillReviewerRequest, ListReviewersResponse},
     reviews::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
     verdicts::VerdictRequest,
 };

@@ -5,7 +5,7 @@
 //! It uses rusqlite rather than sqlx, which hands every statement to a worker thread. That costs more than the
 //! statement (docs/adr/0003-blocking-writer.md).
 
-use super::{reviewers, webhooks, write_statements};
+use super::{reviewer_pool, webhooks, write_statements};
 use crate::{Change, CommitReply, Feed, PoolChange, Settings, StoreError, WebhookChange};
 use domain::review::{Event, LoggedEvent, Review};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -221,7 +221,7 @@ impl GroupCommit {
     /// Writes a change to the pool in a transaction of its own.
     fn write_pool_change(&mut self, change: &PoolChange) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        reviewers::write(&transaction, change, self.last_seq + 1)?;
+        reviewer_pool::write(&transaction, change, self.last_seq + 1)?;
         transaction.commit()?;
         if change.event.is_some() {
             self.last_seq += 1;

@@ -2,8 +2,8 @@
 //! silently with less history, so the message repeats what the reviewer must know to act.
 
 use crate::reviewer_pool::{
-    prompt_context::PromptContext,
-    quoted_prompt::{MAX_DIFF_BYTES, MAX_TEXT_BYTES, QuotedPrompt},
+    prompt_quoting::{MAX_DIFF_BYTES, MAX_TEXT_BYTES, QuotedPrompt},
+    review_for_prompt::PromptContext,
 };
 use domain::{
     persona::Persona,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::reviewer_pool::prompt_context::LastVote;
+use crate::reviewer_pool::review_for_prompt::LastVote;
 use domain::{
     credential::Authority,
     persona::Mode,

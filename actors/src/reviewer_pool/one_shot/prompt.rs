@@ -1,9 +1,10 @@
-//! Builds the prompt of a one-shot reviewer: everything it needs in one text, because it cannot ask.
+//! Builds the prompt of a one-shot reviewer: everything it needs in one text, because it has no
+//! connection to the broker.
 
 use super::response;
 use crate::reviewer_pool::{
-    prompt_context::PromptContext,
-    quoted_prompt::{MAX_DIFF_BYTES, MAX_TEXT_BYTES, QuotedPrompt},
+    prompt_quoting::{MAX_DIFF_BYTES, MAX_TEXT_BYTES, QuotedPrompt},
+    review_for_prompt::PromptContext,
 };
 use domain::persona::Persona;
 use std::fmt::Write as _;

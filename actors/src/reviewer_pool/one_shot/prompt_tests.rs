@@ -1,5 +1,5 @@
 use super::*;
-use crate::reviewer_pool::prompt_context::LastVote;
+use crate::reviewer_pool::review_for_prompt::LastVote;
 use domain::persona::Mode;
 use domain::{credential::Authority, query_types::Message, time::Timestamp, verdict::Verdict};
 use std::time::Duration;

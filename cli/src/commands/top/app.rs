@@ -3,7 +3,7 @@
 
 use super::BrokerState;
 use crate::{CliError, render::one_line};
-use api::{events::Event, reviewers::Reviewer};
+use api::{events::Event, reviewer_pool::Reviewer};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use domain::text::escape;
 use std::collections::VecDeque;

@@ -5,7 +5,7 @@ use crate::{
     commands::history::event_text,
     render::{clipped, format_age, one_line, review::party, style},
 };
-use api::{events::Event, reviewers::Reviewer, reviews::ReviewRow};
+use api::{events::Event, reviewer_pool::Reviewer, reviews::ReviewRow};
 use domain::text::count;
 use ratatui::{
     Frame,

@@ -1,7 +1,7 @@
-//! Loads what the prompt of an assigned reviewer says about its review: the proposal, the last vote of its seat, open
-//! findings and the discussion.
+//! Loads the parts of a review that the prompt of a one-shot or dedicated reviewer contains: the proposal, the last
+//! verdict of its seat, open findings and the discussion.
 
-use super::quoted_prompt::{MAX_DIFF_BYTES, MAX_TEXT_BYTES, QuotedPrompt};
+use super::prompt_quoting::{MAX_DIFF_BYTES, MAX_TEXT_BYTES, QuotedPrompt};
 use crate::{error::BrokerError, submission::Submissions};
 use domain::{
     content::ContentHash,

@@ -10,7 +10,7 @@ use api::{
     ErrorBody, ErrorCode,
     admin::NoArguments,
     decode::Malformed,
-    reviewers::{
+    reviewer_pool::{
         KillReviewerRequest, ListReviewersResponse, QueuedSeat, Reviewer, ReviewerLogRequest, ReviewerLogResponse,
         SpawnReviewerRequest, Waiting,
     },

@@ -1,7 +1,7 @@
-//! Writes prompts that quote text of others.
+//! Quotes untrusted text in the prompts of reviewers.
 //!
 //! The proposal and the discussion were written by the people and agents whose work is judged. They are quoted between
-//! random marks that their authors cannot know, and are never instructions.
+//! random marks that their authors cannot know, and the prompt says that they are not instructions.
 
 use domain::query_types::Message;
 use std::fmt::Write as _;
