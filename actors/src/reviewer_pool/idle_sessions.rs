@@ -29,8 +29,8 @@ impl ReviewerPool {
         }
     }
 
-    /// Stops a dedicated reviewer whose process does not run: it does not come back, and its seat is free. `None` if there
-    /// is no such reviewer.
+    /// Stops a dedicated reviewer whose process does not run: it does not come back, and its seat is free. `None` if
+    /// no reviewer has this name.
     pub(crate) async fn stop_waiting_dedicated(
         &self,
         state: &mut State,
