@@ -22,7 +22,7 @@ pub mod history;
 pub mod issues;
 pub mod json_schema;
 pub mod messages;
-pub mod next_step;
+pub mod next_field;
 pub mod openapi;
 pub mod operation;
 pub mod proposals;

@@ -4,6 +4,7 @@
 //! a file, and [`Change::apply`] is the only place that writes.
 
 mod agent_instructions;
+mod atomic_files;
 mod clients;
 mod edit;
 mod file_change;
@@ -11,7 +12,6 @@ mod git_hooks;
 mod report;
 mod self_command;
 mod undo_manifest;
-mod user_files;
 
 use crate::{CliError, client::discovery as locate, config_overrides::ConfigArgs};
 use anyhow::anyhow;
@@ -173,7 +173,7 @@ impl Environment {
     /// followed; a link that the user has created is.
     async fn find_foreign_link(&self, target: &InitTarget) -> Option<String> {
         let repo = self.repo.as_ref().filter(|_| target.kind != Kind::GitHooks)?;
-        let link = user_files::link_out_of(repo.root(), &target.path)?;
+        let link = atomic_files::link_out_of(repo.root(), &target.path)?;
         let tracked = repo.try_git(["ls-files", "--error-unmatch", "--", &link.to_string_lossy()]).await;
         let is_tracked = tracked.is_ok_and(|output| output.success);
         is_tracked.then(|| format!("{} is a symbolic link in the repository that leads out of it", link.display()))
@@ -270,7 +270,7 @@ fn check(args: &Args, targets: &[InitTarget], manifest: &Manifest, mut report: R
         if !args.installs(target.kind) && entry.is_none() {
             continue;
         }
-        let text = match user_files::load(&target.path) {
+        let text = match atomic_files::load(&target.path) {
             Ok(text) => text.unwrap_or_default(),
             Err(error) => {
                 report.problem(&target.path, format!("{error:#}"));
@@ -291,9 +291,9 @@ fn check(args: &Args, targets: &[InitTarget], manifest: &Manifest, mut report: R
                 report.drift.push(Drift { path: target.path.clone(), fragment: fragment.name(), what });
             }
         }
-        if target.mode == user_files::FileMode::Executable
+        if target.mode == atomic_files::FileMode::Executable
             && !text.is_empty()
-            && !user_files::is_executable(&target.path)
+            && !atomic_files::is_executable(&target.path)
         {
             let what = "not executable, so git ignores it".to_owned();
             report.drift.push(Drift { path: target.path.clone(), fragment: "mode".into(), what });
@@ -317,7 +317,7 @@ fn is_as_installed(fragment: &Fragment, text: &str, entry: Option<&ManifestEntry
 /// Whether the fragment is missing here, but in the user's own settings for all projects.
 fn is_registered_for_user(target: &InitTarget, fragment: &Fragment, text: &str) -> bool {
     let other =
-        target.user_level_path.as_deref().and_then(|path| user_files::load(path).ok().flatten()).unwrap_or_default();
+        target.user_level_path.as_deref().and_then(|path| atomic_files::load(path).ok().flatten()).unwrap_or_default();
     matches!(fragment.current(text), Ok(None)) && matches!(fragment.current(&other), Ok(Some(_)))
 }
 

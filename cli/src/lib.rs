@@ -81,7 +81,7 @@ pub enum Command {
     /// Show the live actors of the running broker
     Actors(BrokerArgs),
     /// Print events as they happen
-    Events(history::EventsArgs),
+    Events(event_history::EventsArgs),
     /// List personas and the default panel
     Personas(personas::Args),
     /// Create, list and revoke bearer tokens
@@ -93,11 +93,11 @@ pub enum Command {
     /// Show statistics: number, duration, outcome and cost of reviews
     Stats(stats::Args),
     /// Show the event log, with filters
-    Audit(history::AuditArgs),
+    Audit(event_history::AuditArgs),
     /// Show recent events, one line each
-    Activity(history::ActivityArgs),
+    Activity(event_history::ActivityArgs),
     /// Show the history of one review
-    Timeline(history::TimelineArgs),
+    Timeline(event_history::TimelineArgs),
     /// Write reviews as SARIF, JSON or Markdown
     Export(export::Args),
     /// Diagnose this machine: git, disk, database, clients, reviewers
@@ -159,14 +159,14 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Close(args) => small(review_actions::close(args)),
         Command::Issues(args) => small(issues::run(args)),
         Command::Actors(args) => small(actors::run(args)),
-        Command::Events(args) => small(history::events(args)),
+        Command::Events(args) => small(event_history::events(args)),
         Command::Personas(args) => personas::run(&args),
         Command::Token(command) => small(token::run(command)),
         Command::Reviewer(command) => small(reviewer::run(command)),
         Command::Stats(args) => small(stats::run(args)),
-        Command::Audit(args) => small(history::audit(args)),
-        Command::Activity(args) => small(history::activity(args)),
-        Command::Timeline(args) => small(history::timeline(args)),
+        Command::Audit(args) => small(event_history::audit(args)),
+        Command::Activity(args) => small(event_history::activity(args)),
+        Command::Timeline(args) => small(event_history::timeline(args)),
         Command::Export(args) => small(export::run(args)),
         Command::Doctor(args) => small(doctor::run(args)),
         Command::Demo(args) => small(demo::run(args)),

@@ -21,7 +21,7 @@ mod repository;
 mod scratch_repo;
 mod targets;
 mod tree_diff;
-mod user_repo;
+mod user_working_tree;
 
 pub use discovery::ClientRepo;
 pub use engine_first::{AnswerCounts, EngineState};
@@ -29,7 +29,7 @@ pub use error::GitError;
 pub use file_reader::{FileContent, FileVersions};
 pub use process::Output;
 pub use repository::{GitSettings, Repository};
-pub use user_repo::UserRepo;
+pub use user_working_tree::UserRepo;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use crate::{
     CliError,
     client::BrokerArgs,
-    commands::history::PeriodArgs,
+    commands::event_history::PeriodArgs,
     error::parse_optional,
     render::{clipped, duration, execute_and_print, format_local, table},
 };

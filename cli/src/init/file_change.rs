@@ -2,9 +2,9 @@
 //! before [`Change::apply`].
 
 use super::{
+    atomic_files::{self, FileMode},
     edit::{Fragment, FragmentState},
     undo_manifest::{Manifest, ManifestEntry},
-    user_files::{self, FileMode},
 };
 use anyhow::{Context as _, anyhow};
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ impl Change {
         if let Some(backup) = target.backup_path.as_deref().filter(|backup| backup.exists()) {
             return Err(anyhow!("cannot move it to {}, which exists", backup.display()));
         }
-        let before = if target.backup_path.is_some() { None } else { user_files::load(path)? };
+        let before = if target.backup_path.is_some() { None } else { atomic_files::load(path)? };
         let mut entry = manifest.find(path).unwrap_or_default();
         let mut after = before.clone().unwrap_or_default();
         for fragment in &target.fragments {
@@ -77,7 +77,7 @@ impl Change {
             }
             after = fragment.insert(&after)?;
         }
-        let mode_is_right = target.mode != FileMode::Executable || user_files::is_executable(path);
+        let mode_is_right = target.mode != FileMode::Executable || atomic_files::is_executable(path);
         if before.as_ref() == Some(&after) && mode_is_right {
             return Ok(None);
         }
@@ -88,7 +88,7 @@ impl Change {
         for fragment in &target.fragments {
             entry.fragments.extend(fragment.current(&after)?.map(|current| (fragment.name(), current)));
         }
-        entry.created_folders.extend(user_files::missing_folders(path));
+        entry.created_folders.extend(atomic_files::missing_folders(path));
         entry.backup_path = target.backup_path.clone().or(entry.backup_path);
         Ok(Some(Self {
             path: path.clone(),
@@ -106,7 +106,7 @@ impl Change {
     pub(super) fn remove(target: &InitTarget, manifest: &Manifest) -> anyhow::Result<(Option<Self>, Vec<String>)> {
         let path = &target.path;
         let recorded = manifest.find(path);
-        let before = user_files::load(path)?;
+        let before = atomic_files::load(path)?;
         let (after, mut kept) = match &before {
             None => (None, Vec::new()),
             Some(text) => match recorded.as_ref().and_then(|entry| entry.original(text)) {
@@ -142,7 +142,7 @@ impl Change {
         if let Some((from, to)) = moves_away {
             move_file(from, to)?;
         }
-        if user_files::load(&self.path)? != self.before {
+        if atomic_files::load(&self.path)? != self.before {
             return Err(anyhow!("{} has changed in the meantime; run the command again", self.path.display()));
         }
         // The manifest first: after a crash it must know what was installed.
@@ -150,8 +150,8 @@ impl Change {
             manifest.save(&self.entry)?;
         }
         match (&self.after, &self.before) {
-            (Some(after), _) => user_files::write(&self.path, after, self.mode)?,
-            (None, Some(_)) => user_files::remove(&self.path, &self.entry.created_folders)?,
+            (Some(after), _) => atomic_files::write(&self.path, after, self.mode)?,
+            (None, Some(_)) => atomic_files::remove(&self.path, &self.entry.created_folders)?,
             (None, None) => {}
         }
         if let Some((from, to)) = self.moved.as_ref().filter(|_| moves_away.is_none()) {

@@ -1,10 +1,10 @@
 //! Plans the installation of git hooks: a marked block at the start of each hook script.
 
 use super::{
+    atomic_files,
     edit::{BlockPosition, Fragment, MarkedBlock, SHELL_BEGIN},
     file_change::{InitTarget, Kind},
     self_command::SelfCommand,
-    user_files,
 };
 use git::UserRepo;
 use std::{
@@ -114,7 +114,7 @@ fn inspect(path: &Path, dir: &Path) -> HookState {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let chains = is_ours && text.contains(&chain(&name));
     // A script that git ignores must not start to run because of our block.
-    let can_be_added_to = is_ours || (is_shell(&text) && user_files::is_executable(path));
+    let can_be_added_to = is_ours || (is_shell(&text) && atomic_files::is_executable(path));
     if can_be_added_to { HookState::Script { chains } } else { HookState::Foreign }
 }
 
@@ -144,7 +144,7 @@ fn target(hook: Hook, path: PathBuf, chains: bool, command: &SelfCommand, fail_c
     }
     let block = MarkedBlock { position: BlockPosition::AfterShebang, body };
     InitTarget {
-        mode: user_files::FileMode::Executable,
+        mode: atomic_files::FileMode::Executable,
         ..InitTarget::new(path, Kind::GitHooks, vec![Fragment::Block(block)])
     }
 }

@@ -1,9 +1,9 @@
 //! Prints what `init` did or would do: the changes as a diff, and notes for the user.
 
 use super::{
+    atomic_files::FileMode,
     edit::unified,
     file_change::{Change, Kind},
-    user_files::FileMode,
 };
 use crate::{CliError, render::print};
 use anyhow::anyhow;

@@ -2,7 +2,7 @@
 
 use super::app::{App, Mode, Pane};
 use crate::{
-    commands::history::event_text,
+    commands::event_history::event_text,
     render::{clipped, format_age, one_line, review::party, style},
 };
 use api::{events::Event, reviewer_pool::Reviewer, reviews::ReviewRow};
