@@ -309,14 +309,14 @@ impl Dedicated {
     ) -> Result<(ProcessSpec, Option<String>), String> {
         let runtime = self.seat.runtime.runtime;
         let own_env = |name: &str| std::env::var(name).ok();
+        let not_created = |error: std::io::Error| format!("{}: {error}", self.home.display());
         let (id, resumes, number) = {
             let mut progress = runner.progress.lock();
             let is_resumable =
                 progress.session.as_ref().is_some_and(|session| session.resumable && session.id.is_some());
             let resumes = is_resumable && self.home.is_dir();
             if !resumes {
-                session_home::create(&self.home, runtime, own_env)
-                    .map_err(|error| format!("{}: {error}", self.home.display()))?;
+                session_home::create(&self.home).map_err(not_created)?;
                 progress.usage.session = progress.usage.session.map(|_| SessionTotals::default());
             }
             let session = progress.session.get_or_insert_default();
@@ -327,6 +327,7 @@ impl Dedicated {
             }
             (session.id.clone(), resumes, session.turns)
         };
+        session_home::link_login(&self.home, runtime, own_env).map_err(not_created)?;
         let label = if resumes { "resumed" } else { "new" };
         runner.shared.metrics.turns.get_or_create(&[("session", label)]).inc();
         let session = SessionLaunch { home: &self.home, id: id.as_deref(), resumes, turn: number };

@@ -3,6 +3,7 @@
 
 use super::runtime::Runtime;
 use std::{
+    collections::HashSet,
     io,
     path::{Path, PathBuf},
 };
@@ -12,19 +13,35 @@ pub(crate) fn path(folder: &Path, reviewer: &str) -> PathBuf {
     folder.join("sessions").join(reviewer)
 }
 
-/// Creates the folder anew, readable only by its owner. `own_env` looks up a variable of the broker itself.
-pub(crate) fn create(home: &Path, runtime: Runtime, own_env: impl Fn(&str) -> Option<String>) -> io::Result<()> {
+/// Deletes the folders of all reviewers except those in `kept`.
+pub(crate) fn remove_others(folder: &Path, kept: &HashSet<String>) {
+    let homes = std::fs::read_dir(folder.join("sessions")).into_iter().flatten().filter_map(Result::ok);
+    for home in homes.filter(|home| home.file_name().to_str().is_none_or(|name| !kept.contains(name))) {
+        if let Err(error) = std::fs::remove_dir_all(home.path()) {
+            tracing::warn!(folder = %home.path().display(), %error, "cannot remove the session of a reviewer");
+        }
+    }
+}
+
+/// Creates the folder anew, readable only by its owner.
+pub(crate) fn create(home: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(home) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    crate::workspace::create(home)?;
+    crate::workspace::create(home)
+}
+
+/// Links the user's login into the folder, before every run: the user may have logged in since the last one. `own_env`
+/// looks up a variable of the broker itself.
+pub(crate) fn link_login(home: &Path, runtime: Runtime, own_env: impl Fn(&str) -> Option<String>) -> io::Result<()> {
     let Some(user_home) = user_home(runtime, own_env) else { return Ok(()) };
     // A login is refreshed through the link; a copy would leave the user with a used refresh token.
     for file in linked_files(runtime) {
         let original = user_home.join(file);
-        if original.is_file() {
-            std::os::unix::fs::symlink(original, home.join(file))?;
+        let link = home.join(file);
+        if original.is_file() && link.symlink_metadata().is_err() {
+            std::os::unix::fs::symlink(original, link)?;
         }
     }
     Ok(())

@@ -12,7 +12,8 @@ fn a_new_home_is_private_and_links_the_login() {
     let home = path(folder.path(), "security-R-1");
     fs::create_dir_all(home.join("sessions/old")).unwrap();
     let env = |name: &str| (name == "CODEX_HOME").then(|| user.display().to_string());
-    create(&home, Runtime::Codex, env).unwrap();
+    create(&home).unwrap();
+    link_login(&home, Runtime::Codex, env).unwrap();
     let mut files: Vec<_> =
         fs::read_dir(&home).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     files.sort();
@@ -31,9 +32,27 @@ fn the_login_is_found_in_the_users_home() {
     fs::write(folder.path().join(".claude/.credentials.json"), "{}").unwrap();
     let home = path(folder.path(), "tests-R-2");
     let env = |name: &str| (name == "HOME").then(|| folder.path().display().to_string());
-    create(&home, Runtime::Claude, env).unwrap();
-    assert!(home.join(".credentials.json").is_file());
-    create(&home, Runtime::Codex, env).unwrap();
+    create(&home).unwrap();
+    link_login(&home, Runtime::Codex, env).unwrap();
     assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "Codex has no login here");
-    create(&home, Runtime::Command, |_| None).unwrap();
+    link_login(&home, Runtime::Claude, env).unwrap();
+    assert!(home.join(".credentials.json").is_file());
+    link_login(&home, Runtime::Command, |_| None).unwrap();
+}
+
+#[test]
+fn a_login_after_the_first_turn_is_linked_before_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let (user, home) = (folder.path().join("user"), path(folder.path(), "security-R-1"));
+    fs::create_dir(&user).unwrap();
+    let env = |name: &str| (name == "CODEX_HOME").then(|| user.display().to_string());
+    create(&home).unwrap();
+    link_login(&home, Runtime::Codex, env).unwrap();
+    fs::write(home.join("rollout"), "a session").unwrap();
+    fs::write(user.join("auth.json"), "{}").unwrap();
+    for _ in 0..2 {
+        link_login(&home, Runtime::Codex, env).unwrap();
+        assert_eq!(fs::read_link(home.join("auth.json")).unwrap(), user.join("auth.json"));
+    }
+    assert!(home.join("rollout").exists(), "the session stays");
 }
