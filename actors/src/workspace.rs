@@ -34,8 +34,21 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes a folder, on a thread for blocking work.
-pub(crate) fn remove(folder: PathBuf) -> JoinHandle<()> {
+/// Removes a folder in the background. A folder of the same name can be created at once, as the next turn of a dedicated
+/// reviewer does.
+pub(crate) fn remove(folder: &Path) {
+    let mut name = folder.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".removed-{}", uuid::Uuid::new_v4().simple()));
+    let removed = folder.with_file_name(name);
+    match std::fs::rename(folder, &removed) {
+        Ok(()) => drop(delete(removed)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(_) => drop(delete(folder.to_owned())),
+    }
+}
+
+/// Deletes a folder where it is, on a thread for blocking work.
+pub(crate) fn delete(folder: PathBuf) -> JoinHandle<()> {
     tokio::task::spawn_blocking(move || match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             tracing::warn!(folder = %folder.display(), %error, "cannot remove the folder of a reviewer");
@@ -75,10 +88,33 @@ impl Submissions {
             Err(error) => Err(error.into()),
         };
         if kept.is_err() {
-            remove(draft);
+            remove(&draft);
             // A repeated claim may have completed its copy first.
             return if folder.exists() { Ok(Some(folder)) } else { kept.map(|()| None) };
         }
         Ok(Some(folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{create, remove};
+    use std::fs;
+
+    #[tokio::test]
+    async fn a_folder_can_be_created_again_while_it_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("security-R-1");
+        for _ in 0..50 {
+            create(&folder.join("R-1.1")).unwrap();
+            remove(&folder);
+        }
+        create(&folder).unwrap();
+        fs::write(folder.join("kept"), "").unwrap();
+        let count = || fs::read_dir(root.path()).unwrap().count();
+        while count() > 1 {
+            tokio::task::yield_now().await;
+        }
+        assert!(folder.join("kept").exists());
     }
 }

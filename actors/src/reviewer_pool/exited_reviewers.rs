@@ -11,6 +11,7 @@ use super::{
     spawn_plan,
 };
 use crate::{
+    Shared,
     error::BrokerError,
     gateway::Reviews,
     reviewer_process::{orphans, session_home},
@@ -121,7 +122,7 @@ impl ReviewerPool {
             && reviewer.stop_reason == Some(DrainReason::Operator)
         {
             session.state = SessionState::Stopped;
-            workspace::remove(session_home::path(&self.settings().folder, &id));
+            workspace::remove(&session_home::path(&self.settings().folder, &id));
         }
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: summary.clone(), ran_ms };
         reviewer.row.end = Some(ReviewerEnd { at: at.at, exit: summary, last_words: last_words.clone() });
@@ -146,7 +147,7 @@ impl ReviewerPool {
             let _ = self.write(None, Some(event)).await;
         }
         spawn_plan::remove_old_logs(self.settings().folder.clone());
-        workspace::remove(workspace::reviewer_folder(&self.settings().folder, &id));
+        workspace::remove(&workspace::reviewer_folder(&self.settings().folder, &id));
     }
 
     async fn has_waiting_work(&self, project: Option<&str>) -> bool {
@@ -229,6 +230,18 @@ pub(crate) async fn release(
     }
 }
 
+/// Deletes session folders that no reviewer comes back to: a broker that is killed may leave some behind.
+async fn remove_deserted_sessions(shared: &Shared) {
+    match shared.reader.list_dedicated_reviewers().await {
+        Ok(kept) => {
+            let kept: HashSet<_> = kept.into_iter().map(|kept| kept.row.id).collect();
+            let folder = shared.settings.pool.folder.clone();
+            let _ = tokio::task::spawn_blocking(move || session_home::remove_others(&folder, &kept)).await;
+        }
+        Err(error) => tracing::error!(%error, "cannot read the dedicated reviewers of an earlier run"),
+    }
+}
+
 /// Kills the processes that reviewers of an earlier run left behind, and releases their claims. Called at the start of
 /// a pool, when none of its reviewers live. Returns the ids of those that do not come back. A step that fails is logged
 /// and does not prevent the next.
@@ -247,7 +260,8 @@ pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
         tracing::warn!(reviewers = reviewers.len(), killed, "cleaned up reviewers of an earlier run");
     }
     // Awaited, so that it does not remove the folder of a new reviewer.
-    let _ = workspace::remove(workspace::root(&shared.settings.pool.folder)).await;
+    let _ = workspace::delete(workspace::root(folder)).await;
+    remove_deserted_sessions(shared).await;
     let mut ids = Vec::new();
     for ReviewerRow { id, .. } in reviewers {
         let exit = "its broker ended".to_owned();

@@ -151,7 +151,7 @@ impl Reviewer {
         if self.claims.is_empty() {
             self.idle_since = now;
         }
-        workspace::remove(workspace::claim_folder(&self.folder, &self.row.id, claim.number, claim.generation));
+        workspace::remove(&workspace::claim_folder(&self.folder, &self.row.id, claim.number, claim.generation));
     }
 
     /// Counts a verdict. A vote ends the claim; a vote without a claim is a changed vote and is not counted again.

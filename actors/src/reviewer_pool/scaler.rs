@@ -83,16 +83,23 @@ impl ReviewerPool {
 
     /// Decides how many reviewers are needed, starts and stops them, and schedules the next decision.
     pub(crate) async fn rescale(&self, myself: &ActorRef<PoolMessage>, state: &mut State) {
-        if !self.settings().enabled || !state.cleaned_up || state.stopping {
+        if !state.cleaned_up || state.stopping {
             return;
         }
         let now = Instant::now();
         state.last_rescale = Some(now);
         let mut next = now + self.settings().check_every;
+        self.delete_old_sessions(state).await;
+        if !self.settings().enabled {
+            let dedicated = self.shared.reader.list_dedicated_reviewers().await;
+            if dedicated.is_ok_and(|dedicated| !dedicated.is_empty()) {
+                self.rescale_at(myself, state, next);
+            }
+            return;
+        }
         if self.stop_drained(state).await {
             next = next.min(now + RESCALE_DELAY);
         }
-        self.delete_old_sessions(state).await;
         let (project_queues, mut own_seats) = match self.read_queues(state).await {
             Ok(queues) => queues,
             Err(error) => {
