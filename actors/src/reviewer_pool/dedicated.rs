@@ -222,7 +222,6 @@ impl Dedicated {
 
     /// Starts another shim and records why.
     async fn restart(&self, runner: &mut Runner, why: &str) -> Result<Process, Exit> {
-        runner.progress.lock().write_to(&mut runner.row);
         let (reviewer, why) = (runner.row.id.clone(), text::truncate(why, MAX_REASON_CHARS).to_owned());
         runner.start_shim(PoolEvent::ReviewerRetried { reviewer, why }).await
     }

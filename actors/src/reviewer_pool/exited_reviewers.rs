@@ -118,17 +118,15 @@ impl ReviewerPool {
             Some(_) | None => state.health.record_exit(&target, &run, &last_words, max_failures, at.tick),
         };
         let id = reviewer.row.id.clone();
-        if let Some(session) = &mut reviewer.row.session
-            && reviewer.stop_reason == Some(DrainReason::Operator)
-        {
-            session.state = SessionState::Stopped;
+        let is_stopped = reviewer.row.session.as_ref().is_some_and(|session| session.state == SessionState::Stopped);
+        if is_stopped {
             workspace::remove(&session_home::path(&self.settings().folder, &id));
         }
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: summary.clone(), ran_ms };
         reviewer.row.end = Some(ReviewerEnd { at: at.at, exit: summary, last_words: last_words.clone() });
         // Awaited, so that a reviewer is always shown either as live or as ended. A reviewer whose process never ran
-        // has no row to update.
-        let row = is_recorded.then_some(reviewer.row);
+        // has no row to update, unless it was stopped.
+        let row = (is_recorded || is_stopped).then_some(reviewer.row);
         if let Err(error) = self.reviews().record(at, row, Some(event)).await {
             tracing::error!(reviewer.id = id, %error, "cannot record the exit of a reviewer");
         }

@@ -37,7 +37,11 @@ impl ReviewerPool {
         id: &str,
     ) -> Result<Option<LiveReviewer>, BrokerError> {
         let row = self.shared.reader.find_reviewer(id).await?;
-        let Some(row) = row.filter(ReviewerRow::is_coming_back) else { return Ok(None) };
+        // Its process may just have exited; then its row says already that it was stopped.
+        let is_exiting = state.reviewers.contains_key(id);
+        let Some(row) = row.filter(|row| row.is_coming_back() || (is_exiting && row.session.is_some())) else {
+            return Ok(None);
+        };
         let row = with_state(row, SessionState::Stopped);
         let (id, exit) = (row.id.clone(), "stopped by an operator".to_owned());
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit, ran_ms: None };

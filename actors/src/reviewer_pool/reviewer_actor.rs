@@ -176,6 +176,7 @@ impl Runner {
         let process = Process::start(&self.shared.settings.pool.shim)
             .map_err(|error| Exit::failed(format!("could not be started: {error}")))?;
         self.row.process = process.identity().clone();
+        self.progress.lock().write_to(&mut self.row);
         let (now, row) = (self.shared.clock.now(), self.row.clone());
         if let Err(error) = self.submissions.reviews.record(now, Some(row), Some(event)).await {
             kill_shim(process).await;

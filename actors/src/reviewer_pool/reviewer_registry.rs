@@ -11,7 +11,7 @@ use crate::{
 use domain::{
     ids::{ReviewId, ReviewNumber},
     reviewer_pool::{
-        PoolState, ReviewerState,
+        PoolState, ReviewerState, SessionState,
         scaling::{Activity, DrainReason},
     },
     runtime::Runtime,
@@ -171,6 +171,14 @@ impl Reviewer {
                 self.claim_ended(review, now);
             }
             (false, _) => *count += 1,
+        }
+        self.update_row();
+    }
+
+    /// An operator stopped a dedicated reviewer for good. Every later write of its row says so.
+    pub(crate) fn stop_session(&mut self) {
+        if let Some(session) = &mut self.progress.lock().session {
+            session.state = SessionState::Stopped;
         }
         self.update_row();
     }

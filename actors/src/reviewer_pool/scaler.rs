@@ -269,6 +269,14 @@ impl ReviewerPool {
         given: &str,
         at_once: bool,
     ) -> Result<LiveReviewer, BrokerError> {
+        let is_dedicated = |reviewer: &&mut Reviewer| reviewer.row.session.is_some() && reviewer.row.is_called(given);
+        if let Some(reviewer) = state.reviewers.values_mut().find(is_dedicated) {
+            reviewer.stop_session();
+            let row = reviewer.row.clone();
+            // Committed before the reply: it does not come back, even if the broker is killed while it finishes its turn.
+            let saved = self.reviews().record(self.shared.clock.now(), Some(row), None).await;
+            saved.map_err(|error| BrokerError::NotSaved { why: error.to_string() })?;
+        }
         let found = state.live().find(|reviewer| reviewer.row.is_called(given)).map(|reviewer| reviewer.row.id.clone());
         let Some(id) = found else {
             if let Some(stopped) = self.stop_waiting_dedicated(state, given).await? {
