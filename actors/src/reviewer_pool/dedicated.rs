@@ -92,17 +92,16 @@ pub(crate) async fn run(mut runner: Runner, dedicated: Dedicated) -> Exit {
         Ok(process) => process,
         Err(exit) => return exit,
     };
-    let (reviews, id) = (runner.submissions.reviews.clone(), runner.row.id.clone());
-    let exit = dedicated.take_turn(runner, process).await;
-    // While the broker shuts down the claim stays, and the next broker ends it.
-    if !reviews.shared.closing.is_cancelled() {
-        dedicated.end_turn(&reviews, &id).await;
+    let exit = dedicated.take_turn(&mut runner, process).await;
+    // Without its actor the pool or the broker is gone. The next one ends the claim, and may already have claimed again.
+    if !runner.shared.closing.is_cancelled() && !runner.orders.is_closed() {
+        dedicated.end_turn(&runner.submissions.reviews, &runner.row.id).await;
     }
     exit
 }
 
 impl Dedicated {
-    async fn take_turn(&self, mut runner: Runner, process: Process) -> Exit {
+    async fn take_turn(&self, runner: &mut Runner, process: Process) -> Exit {
         let (submissions, id) = (Arc::clone(&runner.submissions), runner.row.id.clone());
         let begun = match runner.unless_stopped(self.begin(&submissions, &id)).await {
             Ok(begun) => begun,
@@ -170,19 +169,19 @@ impl Dedicated {
         }
     }
 
-    async fn run_client(&self, mut runner: Runner, process: Process, turn: &ActiveTurn) -> Exit {
+    async fn run_client(&self, runner: &mut Runner, process: Process, turn: &ActiveTurn) -> Exit {
         let mut shim = Some(process);
         // What went wrong in this turn so far.
         let (mut failures, mut is_renewed, mut earlier) = (0, false, None::<String>);
         let (message, last_words) = loop {
             let process = match shim.take() {
                 Some(process) => process,
-                None => match self.restart(&mut runner, earlier.as_deref().unwrap_or_default()).await {
+                None => match self.restart(runner, earlier.as_deref().unwrap_or_default()).await {
                     Ok(process) => process,
                     Err(exit) => break (exit.summary, exit.last_words),
                 },
             };
-            match self.attempt(&mut runner, process, turn, earlier.as_deref()).await {
+            match self.attempt(runner, process, turn, earlier.as_deref()).await {
                 Ok(()) => {
                     let turns = runner.progress.lock().session.as_ref().map_or(0, |session| session.turns);
                     return Exit { handled: true, ..Exit::clean(format!("turn {turns} ended")) };
@@ -217,7 +216,7 @@ impl Dedicated {
                 }
             }
         };
-        self.give_up(&runner, turn, message, last_words).await
+        self.give_up(runner, turn, message, last_words).await
     }
 
     /// Starts another shim and records why.
@@ -273,6 +272,10 @@ impl Dedicated {
         let texts = last_error.iter().chain(&last_words).map(String::as_str);
         let lost = session_output::find_lost_session(texts).filter(|_| resumed.is_some()).map(str::to_owned);
         Err(match (problem, lost, interruption) {
+            // The order to stop stands, whatever else went wrong.
+            (_, _, Some(by @ (Interruption::Stopped | Interruption::Killed))) => {
+                RunFailure::Interrupted { message: "it was stopped".to_owned(), by }
+            }
             (Some(SessionProblem::WrongSession), _, _) => {
                 RunFailure::SessionLost("the client began another session".to_owned())
             }
