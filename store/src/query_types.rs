@@ -187,6 +187,9 @@ pub struct ReviewerSession {
     pub turns: u32,
     /// Sessions that were begun because an earlier one could not be continued.
     pub fresh_starts: u32,
+    /// The last turn has not come to its end: the broker or the reviewer was stopped or killed.
+    #[serde(default)]
+    pub cut_short: bool,
     /// What the client has reported for this session. Clients report sums over the session.
     pub reported: SessionTotals,
     /// Why the last turn ended without a result.
@@ -196,7 +199,7 @@ pub struct ReviewerSession {
 impl Default for ReviewerSession {
     fn default() -> Self {
         let (state, reported) = (SessionState::Open, SessionTotals::default());
-        Self { state, id: None, resumable: false, turns: 0, fresh_starts: 0, reported, failure: None }
+        Self { state, id: None, resumable: false, turns: 0, fresh_starts: 0, cut_short: false, reported, failure: None }
     }
 }
 

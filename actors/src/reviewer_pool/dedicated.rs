@@ -60,6 +60,8 @@ pub(crate) struct Dedicated {
     pub(crate) secret: String,
     /// The client's folder, see [`session_home`].
     pub(crate) home: PathBuf,
+    /// What went wrong in an earlier turn, if the reviewer has to know it.
+    pub(crate) earlier: Option<String>,
 }
 
 /// A turn that has begun: the reviewer holds its seat.
@@ -111,6 +113,7 @@ impl Dedicated {
             Ok(turn) => turn,
             Err(exit) => {
                 kill_shim(process).await;
+                end_properly(runner);
                 return exit;
             }
         };
@@ -172,7 +175,7 @@ impl Dedicated {
     async fn run_client(&self, runner: &mut Runner, process: Process, turn: &ActiveTurn) -> Exit {
         let mut shim = Some(process);
         // What went wrong in this turn so far.
-        let (mut failures, mut is_renewed, mut earlier) = (0, false, None::<String>);
+        let (mut failures, mut is_renewed, mut earlier) = (0, false, self.earlier.clone());
         let (message, last_words) = loop {
             let process = match shim.take() {
                 Some(process) => process,
@@ -195,7 +198,7 @@ impl Dedicated {
                         (session.resumable, session.id) = (false, None);
                         session.fresh_starts += 1;
                     }
-                    earlier = Some(format!("its session could not be continued ({why}); it begins a new one"));
+                    earlier = Some(session_lost(&why));
                 }
                 Err(
                     RunFailure::SessionLost(message)
@@ -263,8 +266,9 @@ impl Dedicated {
         runner.row.work = runner.work();
         if self.has_acted(runner, turn).await {
             if let Some(session) = &mut runner.progress.lock().session {
-                (session.resumable, session.failure) = (session.id.is_some(), None);
+                session.resumable = session.id.is_some();
             }
+            end_properly(runner);
             return Ok(());
         }
         let problem = problem.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -314,9 +318,7 @@ impl Dedicated {
         let not_created = |error: std::io::Error| format!("{}: {error}", self.home.display());
         let (id, resumes, number) = {
             let mut progress = runner.progress.lock();
-            let is_resumable =
-                progress.session.as_ref().is_some_and(|session| session.resumable && session.id.is_some());
-            let resumes = is_resumable && self.home.is_dir();
+            let resumes = progress.session.as_ref().is_some_and(|session| session.resumable && session.id.is_some());
             if !resumes {
                 session_home::create(&self.home).map_err(not_created)?;
                 progress.usage.session = progress.usage.session.map(|_| SessionTotals::default());
@@ -373,6 +375,7 @@ impl Dedicated {
     /// Hands the review to an operator, because the reviewer cannot do what it is asked.
     async fn give_up(&self, runner: &Runner, turn: &ActiveTurn, message: String, last_words: Vec<String>) -> Exit {
         let detail = with_last_words(&message, &last_words);
+        end_properly(runner);
         if let Some(session) = &mut runner.progress.lock().session {
             session.failure = Some(detail.clone());
         }
@@ -410,6 +413,18 @@ impl Dedicated {
             // The claim ends with its lease.
             tracing::error!(review.id = %self.seat.review, reviewer.id = id, %error, "cannot end a turn");
         }
+    }
+}
+
+/// Why a reviewer begins another session.
+pub(crate) fn session_lost(why: &str) -> String {
+    format!("its session could not be continued ({why}); it begins a new one")
+}
+
+/// Notes that the turn was not cut short.
+fn end_properly(runner: &Runner) {
+    if let Some(session) = &mut runner.progress.lock().session {
+        (session.cut_short, session.failure) = (false, None);
     }
 }
 

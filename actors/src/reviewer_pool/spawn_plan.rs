@@ -3,7 +3,7 @@
 use super::{
     PoolSettings,
     assigned_seat::AssignedSeat,
-    dedicated::Dedicated,
+    dedicated::{Dedicated, session_lost},
     one_shot::OneShot,
     reviewer_actor::Assignment,
     reviewer_registry::{Progress, SharedProgress},
@@ -117,6 +117,7 @@ impl SpawnPlan {
         let program = find_program(&runtime)?;
         let id = dedicated_name(&persona.name, free.seat.review);
         let folder = create_folder(&shared.settings.pool, &id)?;
+        let home = session_home::path(&shared.settings.pool.folder, &id);
         let spawn = Spawn { project: free.project.clone(), why: SpawnReason::Dedicated };
         let new_row = || new_row(shared, id.clone(), id.clone(), &runtime, &spawn);
         // Another client cannot continue the session.
@@ -132,16 +133,25 @@ impl SpawnPlan {
         let session = row.session.get_or_insert_default();
         (session.state, session.failure) = (SessionState::Open, None);
         session.turns += 1;
-        session.resumable &= is_same_client;
+        let earlier = match (session.resumable, is_same_client && home.is_dir()) {
+            (true, false) => {
+                (session.id, session.resumable) = (None, false);
+                session.fresh_starts += 1;
+                let why = if is_same_client { "its folder is gone" } else { "another client is configured" };
+                Some(session_lost(why))
+            }
+            _ if session.cut_short => Some("it was ended before it was over".to_owned()),
+            _ => None,
+        };
+        session.cut_short = true;
         // Only these clients report sums over the session.
         let totals = (runtime.runtime != Runtime::Command).then_some(session.reported);
         let progress = Progress { usage: Usage::continued(&row.work, totals), session: row.session.clone() };
         let scope = Scope::Review { project: free.project.clone(), number: free.seat.review };
         let (secret, credential) = shared.credentials.issue(&row.id, scope);
-        let home = session_home::path(&shared.settings.pool.folder, &row.id);
         let (persona, review) = (Arc::clone(persona), free.id);
         let seat = AssignedSeat { persona, review, runtime, program, folder, credential: Arc::clone(&credential) };
-        let assignment = Assignment::Dedicated(Box::new(Dedicated { seat, secret, home }));
+        let assignment = Assignment::Dedicated(Box::new(Dedicated { seat, secret, home, earlier }));
         Ok(Self { row, progress: SharedProgress::new(progress), credential, assignment })
     }
 }

@@ -43,10 +43,10 @@ async fn a_reviewer_stays_in_the_conversation_until_the_review_is_closed() {
     let second = scene.message(SECURITY, 2).await;
     assert!(second.contains("you have a new message") && second.contains("which line?"), "{second}");
     assert!(second.contains("You have judged round 1 of this change before: changes_requested."), "{second}");
-    assert!(
-        !second.contains("You are the security reviewer.") && !second.contains("+zwei"),
-        "only what is new: {second}"
-    );
+    assert!(!second.contains("count in another language") && !second.contains("+zwei"), "only what is new: {second}");
+    // A client may have lost the beginning of its session without saying so.
+    assert!(second.contains("You are the security reviewer."), "the message stands alone: {second}");
+    assert!(second.contains("If you do not remember this review"), "{second}");
     scene.script(SECURITY, 2, &[says("the second one")]);
     scene.turn_becomes("proposer", "message").await;
     scene.status_becomes("pending").await;

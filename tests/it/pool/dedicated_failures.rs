@@ -75,7 +75,14 @@ async fn a_deleted_session_folder_ends_in_a_fresh_session() {
     scene.author_writes("security", "yes").await;
     scene.status_becomes("approved").await;
     let message = scene.message(SECURITY, 2).await;
-    assert!(message.contains("You are the security reviewer.") && message.contains("is two needed?"), "{message}");
+    for part in ["count in another language", "is two needed?", "its folder is gone"] {
+        assert!(message.contains(part), "no {part} in {message}");
+    }
+    let row = scene.state_becomes(SECURITY, "waiting").await;
+    assert_eq!(row["fresh_starts"], 1);
+    let audit = scene.audit().await;
+    let began = "turn 2 of reviewer security-R-1 for project: it begins a session";
+    assert!(audit.iter().any(|line| line == began), "{audit:#?}");
     scene.broker.stop_and_check().await;
 }
 
@@ -130,7 +137,7 @@ async fn a_killed_reviewer_continues_its_session_in_the_same_turn() {
         .unwrap();
     scene.status_becomes("approved").await;
     let message = scene.message(SECURITY, 1).await;
-    assert!(message.contains("killed by SIGKILL") && !message.contains("You are the security reviewer."), "{message}");
+    assert!(message.contains("killed by SIGKILL") && !message.contains("count in another language"), "{message}");
     let row = scene.state_becomes(SECURITY, "waiting").await;
     assert_eq!((&row["turns"], &row["fresh_starts"]), (&json!(1), &json!(0)));
     scene.broker.stop_and_check().await;
@@ -146,6 +153,8 @@ async fn a_killed_broker_continues_the_conversation() {
     scene.broker = scene.broker.kill_and_restart().await;
     scene.script(SECURITY, 2, &[says("is two needed?")]);
     scene.turn_becomes("proposer", "message").await;
+    let message = scene.message(SECURITY, 2).await;
+    assert!(message.contains("it was ended before it was over. Check with get_review_status"), "{message}");
     // Between two turns: the seat stays reserved.
     scene.state_becomes(SECURITY, "waiting").await;
     scene.broker = scene.broker.kill_and_restart().await;

@@ -33,9 +33,8 @@ pub(super) struct TurnMessage<'a> {
 impl TurnMessage<'_> {
     pub(super) fn render(&self, mark: &str) -> String {
         let mut prompt = QuotedPrompt::new(mark);
-        if !self.resumes {
-            prompt.paragraph(self.persona.prompt.trim());
-        }
+        // Also in a session that continues: a session that was cut short has lost its beginning.
+        prompt.paragraph(self.persona.prompt.trim());
         prompt.paragraph(&self.role());
         if let Some(earlier) = self.earlier {
             prompt.paragraph(&format!(
@@ -81,7 +80,11 @@ impl TurnMessage<'_> {
             "For your calls: review_id {number}, reviewer_id and caller_id {}, claim_generation {}, content_hash {}. It is \
              round {}; {folder}.",
             self.reviewer, self.generation, round.content_hash.0, round.number
-        )
+        ) + if self.resumes {
+            " If you do not remember this review, read it with get_proposal and get_discussion."
+        } else {
+            ""
+        }
     }
 
     fn task(&self) -> String {

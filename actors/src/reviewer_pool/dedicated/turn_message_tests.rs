@@ -98,7 +98,7 @@ fn context() -> PromptContext {
 fn a_continued_session_is_sent_only_what_is_new() {
     let message = render(&context(), true, true, TurnReason::Message);
     assert!(
-        message.starts_with("You are `security-R-1`, the reviewer of the seat `security` in review R-1."),
+        message.starts_with("Be strict.\n\nYou are `security-R-1`, the reviewer of the seat `security` in review R-1."),
         "{message}"
     );
     for part in
@@ -106,7 +106,7 @@ fn a_continued_session_is_sent_only_what_is_new() {
     {
         assert!(message.contains(part), "no {part} in {message}");
     }
-    for known in ["Be strict.", "add a door", "+door", "an old one", "to another seat"] {
+    for known in ["add a door", "+door", "an old one", "to another seat"] {
         assert!(!message.contains(known), "{known} in {message}");
     }
 }
