@@ -111,7 +111,11 @@ impl ReviewerPool {
         let max_failures = self.settings().max_failures;
         let crash_loop = match &reviewer.row.seat {
             // A seat that could not be claimed says nothing about the client, but an immediate retry would fail too.
-            Some(seat) if !reviewer.has_claimed && run.handled == 0 => {
+            Some(seat)
+                if !reviewer.has_claimed
+                    && run.handled == 0
+                    && reviewer.stop_reason != Some(DrainReason::NotNeeded) =>
+            {
                 state.avoided_seats.insert(seat.clone(), at.tick.plus(UNCLAIMABLE_SEAT_DELAY));
                 None
             }

@@ -76,6 +76,7 @@ impl ReviewerPool {
             // These events free seats without naming the reviewer.
             Event::Revised { .. } | Event::Cancelled { .. } | Event::Closed { .. } => {
                 self.check_claims(state, review, at).await;
+                self.stop_answering(state, review, number, at);
             }
             Event::Rebased { requeued, .. } | Event::CounterPatchAccepted { requeued, .. } => {
                 self.check_claims(state, review, at).await;
@@ -127,6 +128,17 @@ impl ReviewerPool {
                 }
                 Err(error) => tracing::error!(reviewer.id = reviewer.row.id, %error, "cannot read a reviewer's claims"),
             }
+        }
+    }
+
+    /// Stops dedicated reviewers that have voted and answer a question: it is no longer asked.
+    fn stop_answering(&self, state: &mut State, review: ReviewId, number: ReviewNumber, at: Tick) {
+        let is_of_review = |reviewer: &&mut Reviewer| {
+            let seat = reviewer.row.seat.as_ref().filter(|_| reviewer.row.session.is_some());
+            seat.is_some_and(|seat| seat.review == number) && !reviewer.has_claimed && reviewer.spawned_at < at
+        };
+        for reviewer in state.reviewers.values_mut().filter(is_of_review) {
+            self.stop_without_seat(reviewer, review, DrainReason::NotNeeded);
         }
     }
 

@@ -197,6 +197,64 @@ async fn a_person_reaches_a_reviewer_that_waits_for_the_author() {
 }
 
 #[tokio::test]
+async fn a_reviewer_that_is_stopped_at_work_does_not_come_back_after_a_crash() {
+    let mut scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.message(SECURITY, 1).await;
+    // It may finish its turn, which it does not do before the broker is killed.
+    let stopped = scene.client().call("kill_reviewer", json!({ "reviewer_id": SECURITY })).await;
+    assert_eq!(stopped["state"], "draining");
+    scene.broker = scene.broker.kill_and_restart().await;
+    scene.state_becomes(SECURITY, "stopped").await;
+    scene.turn_becomes("reviewer", "unclaimed").await;
+    assert_eq!(scene.client().claim("R-1", "ada").await, 3);
+    scene.nothing_is_left().await;
+    assert!(!scene.has_begun(SECURITY, 2));
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_longer_needed_is_stopped() {
+    let scene = DedicatedReviewers::start(&[("security", ""), ("tests", "")], "").await;
+    scene.propose(&["security", "tests"]).await;
+    scene.script(SECURITY, 1, &[votes("approved", json!({}))]);
+    scene.state_becomes(SECURITY, "waiting").await;
+    scene.author_writes("security", "why is it fine?").await;
+    scene.message(SECURITY, 2).await;
+
+    // The next round needs a verdict at once, not after a minute.
+    scene.author_revises("deux").await;
+    let third = scene.message(SECURITY, 3).await;
+    assert!(third.contains("It is round 2") && third.contains("it was ended before it was over"), "{third}");
+    scene.script(SECURITY, 3, &[votes("approved", json!({}))]);
+    scene.state_becomes(SECURITY, "waiting").await;
+    scene.author_writes("security", "and now?").await;
+    scene.message(SECURITY, 4).await;
+    scene.client().call("cancel_review", json!({ "review_id": "R-1", "reason": "enough" })).await;
+    scene.nothing_is_left().await;
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_disabled_pool_deletes_the_sessions_of_ended_reviews() {
+    let mut scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.script(SECURITY, 1, &[votes("approved", json!({}))]);
+    scene.status_becomes("approved").await;
+    scene.state_becomes(SECURITY, "waiting").await;
+    // Left behind by a broker that was killed while it deleted it.
+    fs::create_dir(scene.session_folder("tests-R-9")).unwrap();
+    let settings = "[pool]\nenabled = false\ncheck_every = \"200ms\"\nkeep_sessions = \"1s\"\n";
+    assert!(scene.broker.terminate().await.success());
+    scene.broker = scene.broker.restarted_with(settings).await;
+    scene.broker.until_pool("it is cleaned up", |_| !scene.session_folder("tests-R-9").exists()).await;
+    assert!(scene.session_folder(SECURITY).exists(), "its review is open");
+    scene.client().call("close_review", json!({ "review_id": "R-1", "closer_role": "proposer" })).await;
+    scene.nothing_is_left().await;
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn what_waits_for_a_free_place_says_so() {
     let scene = DedicatedReviewers::start(&[("security", ""), ("tests", "")], "max_size = 1").await;
     scene.propose(&["security", "tests"]).await;
