@@ -139,7 +139,9 @@ fn without_middle(prompt: &str, max_chars: usize) -> String {
 pub(super) async fn release(call: &Call<'_>, request: ReleaseRequest) -> Result<ReviewStatusResponse, CallError> {
     let generation = request.claim_generation;
     let (by, id) = call.identify_claim(&request.review_id, request.reviewer_id, generation).await?;
-    let release = ReleaseSeat { by, generation, reason: request.reason, gave_up: false };
+    // A dedicated reviewer would be started for the same seat again and again, so an operator is asked.
+    let gave_up = call.authz.scope().is_some_and(|scope| scope.only_review().is_some());
+    let release = ReleaseSeat { by, generation, reason: request.reason, gave_up };
     let name = release.by.clone();
     let outcome = call.broker.execute(id, Command::Release(release)).await?;
     Ok(ReviewStatusResponse::new(&outcome.review, name.as_deref()))

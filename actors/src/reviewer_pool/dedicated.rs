@@ -363,13 +363,16 @@ impl Dedicated {
         Ok((launch.process_spec(&self.seat.runtime, own_env), id.filter(|_| resumes)))
     }
 
-    /// Whether the reviewer wrote or voted in this turn, or the review no longer waits for it.
+    /// Whether the review no longer waits for the reviewer, or does so again: the reviewer has written or voted, and was
+    /// asked or lost its claim since. A comment that leaves the review waiting for the verdict is not enough.
     async fn has_acted(&self, runner: &Runner, turn: &ActiveTurn) -> bool {
         let Ok(now) = runner.shared.find_review(self.seat.review).await else { return false };
         let Some(seat) = now.seats.iter().find(|seat| seat.persona == self.seat.persona.name) else { return true };
         let is_same_round = now.round.number == turn.review.round.number;
         let wrote = seat.last_act.is_some_and(|version| version > turn.review.version);
-        (is_same_round && wrote) || find_turn(&now, &self.seat.persona.name, &runner.row.id).is_none()
+        let is_asked_again = seat.asked_reviewer.is_some()
+            || seat.claim.as_ref().is_none_or(|claim| claim.generation != turn.generation);
+        (is_same_round && wrote && is_asked_again) || find_turn(&now, &self.seat.persona.name, &runner.row.id).is_none()
     }
 
     /// Hands the review to an operator, because the reviewer cannot do what it is asked.
