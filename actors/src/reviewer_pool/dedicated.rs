@@ -117,9 +117,10 @@ impl Dedicated {
                 return exit;
             }
         };
-        if let Err(message) = self.check_limits(&runner) {
+        if let Err(message) = self.check_limits(runner).await {
             kill_shim(process).await;
-            return self.give_up(&runner, &turn, message, Vec::new()).await;
+            // This says nothing about the client.
+            return Exit { clean: true, ..self.give_up(runner, &turn, message, Vec::new()).await };
         }
         self.run_client(runner, process, &turn).await
     }
@@ -159,7 +160,7 @@ impl Dedicated {
     }
 
     /// The limits of the seat over all of its turns. `Err` with a message if one is reached.
-    fn check_limits(&self, runner: &Runner) -> Result<(), String> {
+    async fn check_limits(&self, runner: &Runner) -> Result<(), String> {
         let (persona, work) = (&self.seat.persona, runner.work());
         let turns = runner.progress.lock().session.as_ref().map_or(0, |session| session.turns);
         if turns > persona.max_turns {
@@ -168,7 +169,7 @@ impl Dedicated {
         let tokens = work.input_tokens.unwrap_or_default() + work.output_tokens.unwrap_or_default();
         match persona.max_tokens.filter(|limit| tokens >= *limit) {
             Some(limit) => Err(format!("its {limit} tokens for this review are used up (max_tokens; {tokens} used)")),
-            None => Ok(()),
+            None => self.seat.budget_left(runner).await.map(|_| ()),
         }
     }
 

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::support::{
-    dedicated::{DedicatedReviewers, exit, hangs, prints, says, votes},
+    dedicated::{DedicatedReviewers, call, exit, hangs, prints, says, votes},
     pool::{environments, tree, until_gone},
     wait_until::wait_until,
 };
@@ -89,7 +89,7 @@ async fn a_deleted_session_folder_ends_in_a_fresh_session() {
 #[tokio::test]
 async fn turns_and_tokens_are_limited() {
     let personas = [("security", "max_turns = 1"), ("tests", "max_tokens = 1000")];
-    let scene = DedicatedReviewers::start(&personas, "").await;
+    let scene = DedicatedReviewers::start(&personas, "max_failures = 1").await;
     scene.propose(&["security", "tests"]).await;
     scene.script(SECURITY, 1, &[votes("approved", json!({}))]);
     let usage = json!({ "type": "turn.completed", "usage": { "input_tokens": 990, "output_tokens": 10 } });
@@ -117,6 +117,59 @@ async fn turns_and_tokens_are_limited() {
     };
     wait_until("it says that it cannot answer", discussion).await;
     scene.turn_becomes("operator", "escalated").await;
+    scene.state_becomes(SECURITY, "failed").await;
+    assert_eq!(scene.broker.pool().await["state"], "ready", "a limit is not a failure of the client");
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn cost_and_time_are_limited() {
+    let personas = [("security", "budget_usd = 0.5"), ("tests", "time_limit = \"1s\"")];
+    let scene = DedicatedReviewers::start(&personas, "").await;
+    scene.propose(&["security"]).await;
+    let cost = json!({ "type": "result", "is_error": false, "total_cost_usd": 0.5 });
+    scene.script(SECURITY, 1, &[prints(cost), says("is two needed?")]);
+    let row = scene.state_becomes(SECURITY, "waiting").await;
+    assert_eq!(row["cost_usd"], 0.5);
+    scene.author_writes("security", "yes").await;
+    scene.turn_becomes("operator", "escalated").await;
+    let failed = scene.state_becomes(SECURITY, "failed").await;
+    let why = failed["last_words"][0].as_str().unwrap();
+    assert!(why.starts_with("its budget of 0.5 USD for this review is spent"), "{failed}");
+    assert!(!scene.has_begun(SECURITY, 2), "no process was started");
+    let audit = scene.audit().await;
+    assert!(!audit.iter().any(|line| line.contains("again")), "it is not asked again: {audit:#?}");
+
+    scene.propose(&["tests"]).await;
+    scene.script("tests-R-2", 1, &[hangs()]);
+    let failed = scene.state_becomes("tests-R-2", "failed").await;
+    let why = failed["last_words"][0].as_str().unwrap();
+    assert!(why.starts_with("it did not end its turn within its time limit"), "{failed}");
+    assert_eq!(scene.client().status("R-2").await["escalate_why"], "could_not_review");
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_reviewer_that_releases_its_seat_hands_it_to_an_operator() {
+    let scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.script(SECURITY, 1, &[call("release_claim", json!({ "claim_generation": 1, "reason": "not my field" }))]);
+    let status = scene.turn_becomes("operator", "escalated").await;
+    assert_eq!(status["escalate_why"], "could_not_review", "{status}");
+    let row = scene.state_becomes(SECURITY, "waiting").await;
+    assert_eq!(row["turns"], 1, "it is not started again and again");
+    scene.broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_comment_instead_of_a_verdict_does_not_end_the_turn() {
+    let scene = DedicatedReviewers::start(&[("security", "")], "").await;
+    scene.propose(&["security"]).await;
+    scene.script(SECURITY, 1, &[votes("comment", json!({}))]);
+    let status = scene.turn_becomes("operator", "escalated").await;
+    assert_eq!(status["escalate_why"], "could_not_review", "{status}");
+    let failed = scene.state_becomes(SECURITY, "failed").await;
+    assert_eq!(failed["turns"], 1, "it is not started again and again");
     scene.broker.stop_and_check().await;
 }
 
