@@ -48,7 +48,8 @@ pub(crate) fn read_line(line: &str) -> Vec<SessionLine> {
     match serde_json::from_str(line) {
         Ok(Line::ThreadStarted { thread_id }) => began(thread_id).into_iter().collect(),
         Ok(Line::System { subtype, session_id, mcp_servers }) if subtype.as_deref() == Some("init") => {
-            let is_missing = mcp_servers.iter().any(|server| server.status == "failed");
+            let is_missing =
+                mcp_servers.iter().any(|server| !["connected", "pending"].contains(&server.status.as_str()));
             let disconnected = is_missing.then_some(SessionLine::Disconnected);
             session_id.and_then(began).into_iter().chain(disconnected).collect()
         }
@@ -83,8 +84,10 @@ mod tests {
         assert_eq!(read_line(codex), [SessionLine::Began { id: "0199-a".into() }]);
         let claude = r#"{"type":"system","subtype":"init","session_id":"s-1","mcp_servers":[{"name":"countersign","status":"connected"}]}"#;
         assert_eq!(read_line(claude), [SessionLine::Began { id: "s-1".into() }]);
-        let failed = claude.replace("connected", "failed");
-        assert_eq!(read_line(&failed), [SessionLine::Began { id: "s-1".into() }, SessionLine::Disconnected]);
+        for status in ["failed", "needs-auth"] {
+            let line = claude.replace("connected", status);
+            assert_eq!(read_line(&line), [SessionLine::Began { id: "s-1".into() }, SessionLine::Disconnected]);
+        }
     }
 
     #[test]
