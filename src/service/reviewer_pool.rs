@@ -210,7 +210,8 @@ pub(super) async fn log(call: &Call<'_>, request: ReviewerLogRequest) -> Result<
 /// to work for its project, by their ids, because short names are reused. `None`: any reviewer.
 async fn own_reviewer(call: &Call<'_>, name: &str) -> Result<Option<String>, CallError> {
     let Some(scope @ Scope::Project(_)) = call.authz.scope() else { return Ok(None) };
-    let (pool, ended) = (call.broker.pool_status().await?, list_ended(call).await?);
+    let (pool, mut ended) = (call.broker.pool_status().await?, list_ended(call).await?);
+    ended.extend(call.broker.reader().list_dedicated_reviewers().await?.into_iter().map(|waiting| waiting.row));
     let (own, others): (Vec<_>, Vec<_>) =
         (pool.live.iter().map(|live| &live.row).chain(&ended)).partition(|row| scope.allows(row.project.as_deref()));
     if let Some(row) = own.iter().find(|row| row.is_called(name)) {

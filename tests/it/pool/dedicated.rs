@@ -1,7 +1,10 @@
 //! Dedicated reviewers: one reviewer per seat, in the conversation until the review ends.
 #![cfg(target_os = "linux")]
 
-use crate::support::dedicated::{DedicatedReviewers, call, says, votes};
+use crate::support::{
+    dedicated::{DedicatedReviewers, call, says, votes},
+    tokens::create_token,
+};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -150,6 +153,10 @@ async fn a_stopped_reviewer_does_not_come_back() {
     scene.turn_becomes("proposer", "message").await;
     scene.state_becomes(SECURITY, "waiting").await;
     let stop = json!({ "reviewer_id": SECURITY });
+    // Its log can be read while it waits, also by an operator of its project only.
+    let token = create_token(scene.broker.home(), "operator", "olga", &["--project", "project"]).await;
+    let rest = scene.broker.rest().with_token(&token);
+    rest.get(&format!("/reviewers/{SECURITY}/logs")).await.is(200);
     scene.client().call("kill_reviewer", stop.clone()).await;
     scene.state_becomes(SECURITY, "stopped").await;
     scene.client().refused("unknown_reviewer", "kill_reviewer", stop).await;
