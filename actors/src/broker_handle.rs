@@ -11,9 +11,9 @@ use crate::{
     credentials::{Caller, SecretHash},
     error::BrokerError,
     gateway::CommandPayload,
+    input_validation::{self, PATH, Text, TextKind::Name, command_texts},
     mailbox::{ActorSlot, Mailbox},
     metrics::Metrics,
-    request_checks::{self, PATH, Text, TextKind::Name, command_texts},
     review::CommandOutcome,
     reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
     submission::{Changes, Submissions, check_seat_name, front_matter_verdicts},
@@ -133,7 +133,7 @@ impl Broker {
     pub async fn execute(&self, id: ReviewId, command: Command) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
         if let Command::Claim(claim) = &command {
-            request_checks::check_reviewer(&claim.by)?;
+            input_validation::check_reviewer(&claim.by)?;
         }
         if let Command::AddSeat(add) = &command {
             check_seat_name("reviewer", &add.persona, true)?;
@@ -247,9 +247,9 @@ impl Broker {
         limit: Option<u32>,
     ) -> Answer<Page<ListedFinding>> {
         let limits = &self.0.shared.settings.limits;
-        let limit = request_checks::page(limits, limit)?;
+        let limit = input_validation::page(limits, limit)?;
         let (persona, file) = (filter.persona.as_ref(), filter.file.as_ref());
-        request_checks::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
+        input_validation::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
         Ok(self.reader().list_findings(filter, parse_cursor(cursor)?, limit).await?)
     }
 
@@ -262,7 +262,7 @@ impl Broker {
         limit: Option<u32>,
     ) -> Answer<Page<EventRecord>> {
         let _call = self.admit()?;
-        let limit = request_checks::page(&self.0.shared.settings.limits, limit)?;
+        let limit = input_validation::page(&self.0.shared.settings.limits, limit)?;
         self.check_name("actor", filter.actor.as_ref())?;
         Ok(self.reader().list_events_by(filter, order, parse_cursor(cursor)?, limit).await?)
     }
@@ -278,7 +278,7 @@ impl Broker {
 
     /// Checks that a name is allowed: not empty, one line, not too long.
     pub fn check_name(&self, field: &'static str, name: Option<&String>) -> Answer<()> {
-        request_checks::check(&self.0.shared.settings.limits, &[Text::new(field, Name, name)])
+        input_validation::check(&self.0.shared.settings.limits, &[Text::new(field, Name, name)])
     }
 
     /// Refuses a project that is not registered.

@@ -12,8 +12,8 @@ use crate::{
     Shared,
     error::BrokerError,
     gateway::{CommandPayload, Reviews},
+    input_validation::{self, invalid, proposal_texts, submission_texts, verdict_texts},
     registered_projects::Projects,
-    request_checks::{self, invalid, proposal_texts, submission_texts, verdict_texts},
     review::CommandOutcome,
 };
 use content_preparation::Draft;
@@ -149,8 +149,8 @@ impl Submissions {
     ) -> Result<CommandOutcome, BrokerError> {
         let limits = &self.shared.settings.limits;
         self.shared.check_texts(&verdict_texts(request, findings, limits)).await?;
-        request_checks::check_findings(limits, findings)?;
-        request_checks::check_metrics(request.metrics.as_ref())?;
+        input_validation::check_findings(limits, findings)?;
+        input_validation::check_metrics(request.metrics.as_ref())?;
         let files = match &request.counter_patch {
             Some(patch) => self.patch_files(patch).await?,
             None => Vec::new(),

@@ -2,7 +2,7 @@
 //! mailbox of the review, and a caller that disconnects ends its wait.
 
 use super::{Answer, Broker};
-use crate::{error::BrokerError, request_checks, review::Snapshot, supervisor::SupervisorMessage};
+use crate::{error::BrokerError, input_validation, review::Snapshot, supervisor::SupervisorMessage};
 use domain::{
     credential::Authority,
     ids::ReviewId,
@@ -131,7 +131,7 @@ impl Broker {
     }
 
     pub async fn list(&self, query: ListQuery) -> Answer<Listing> {
-        let limit = request_checks::page(&self.0.shared.settings.limits, query.limit)?;
+        let limit = input_validation::page(&self.0.shared.settings.limits, query.limit)?;
         let filters = self.filters(&query)?;
         let known = *self.0.feed.committed.borrow();
         if query.my_turn {
@@ -183,7 +183,7 @@ impl Broker {
     /// Like [`Self::list`] for pending reviews, but waits until there is one that the caller may claim and that `since`
     /// does not cover.
     pub async fn wait_list(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
-        let limit = request_checks::page(&self.0.shared.settings.limits, query.limit)?;
+        let limit = input_validation::page(&self.0.shared.settings.limits, query.limit)?;
         let query = ListQuery { status: Some(Status::Pending), cursor: None, for_work: true, ..query };
         let filters = self.filters(&query)?;
         let _waiter = self.admit_waiter()?;

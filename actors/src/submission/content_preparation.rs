@@ -4,7 +4,7 @@
 use super::Submissions;
 use crate::{
     error::BrokerError,
-    request_checks::{Text, TextKind::Unlimited, invalid, target_field},
+    input_validation::{Text, TextKind::Unlimited, invalid, target_field},
 };
 use domain::{
     content::{Content, ContentHash, CreateReviewRequest, RemovablePart, TargetRequest},
