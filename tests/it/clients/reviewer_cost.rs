@@ -95,6 +95,10 @@ async fn measure(client: Client, mode: &str) -> (usize, usize, usize) {
         "one_shot" => drop(scene.status_becomes("changes_requested").await),
         _ => drop(scene.turn_becomes("proposer", "message").await),
     }
+    // A revision would cut a turn short that has not ended yet.
+    if mode == "dedicated" {
+        scene.reviewer("security-R-1", |row| row["state"] == "waiting" && row["turns"] == 2).await;
+    }
     let requests = model.requests().len();
     let revision = with(content("two"), json!({ "review_id": "R-1" }));
     scene.client().call("create_review", proposal_with("a new file", revision)).await;
