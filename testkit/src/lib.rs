@@ -5,4 +5,4 @@ mod repo;
 mod samples;
 
 pub use repo::{Repo, git, git_command};
-pub use samples::{RULES, approval, content, issue, proposal, proposer, round};
+pub use samples::{RULES, approval, content, issue, persona, proposal, proposer, round};

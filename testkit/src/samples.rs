@@ -5,6 +5,7 @@ use domain::{
     content::Content,
     finding::{FindingKind, FindingNumber, Grounding, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
+    persona::{Mode, Persona},
     priority::Priority,
     review::{FindingRaised, GiveVerdict, Propose, Proposed, Proposer, Round, Rules},
     verdict::Verdict,
@@ -13,6 +14,28 @@ use std::time::Duration;
 
 /// The rules of the default settings.
 pub const RULES: Rules = Rules { lease: Duration::from_secs(1200), max_exchanges: 8 };
+
+/// A persona without settings of its own.
+pub fn persona(mode: Mode) -> Persona {
+    Persona {
+        name: "security".into(),
+        focus: "what lets strangers in.".into(),
+        prompt: "Be strict.\n".into(),
+        ignore: Default::default(),
+        mode,
+        runtime: None,
+        program: None,
+        command: Vec::new(),
+        model: None,
+        effort: None,
+        time_limit: Duration::from_secs(60),
+        budget_usd: None,
+        max_turns: 20,
+        max_tokens: None,
+        keep_seat: Duration::from_secs(60),
+        front_matter: false,
+    }
+}
 
 pub fn proposer() -> Proposer {
     Proposer {

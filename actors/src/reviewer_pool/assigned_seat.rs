@@ -68,7 +68,7 @@ impl AssignedSeat {
         Ok(ClaimedSeat { review, generation, since, deadline })
     }
 
-    /// A copy of the project with the change applied. `None` if there is none.
+    /// Copies the project with the change applied. `None` if the project cannot be copied.
     pub(crate) async fn copy_project(&self, submissions: &Submissions, review: &Review, id: &str) -> Option<PathBuf> {
         Box::pin(submissions.check_out(review, id)).await.unwrap_or_else(|error| {
             tracing::warn!(review.id = %review.id, reviewer.id = id, %error, "cannot copy the project for a reviewer");

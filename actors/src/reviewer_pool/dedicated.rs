@@ -11,13 +11,13 @@
 //! No process runs between two turns. The pool starts at most one process per reviewer, so a session is never continued
 //! twice at the same time.
 
+mod session_follower;
 mod turn_message;
 
 use super::{
     assigned_seat::{AssignedSeat, retry_transient, with_last_words},
     review_for_prompt::PromptContext,
     reviewer_actor::{Exit, Interruption, ProcessOutcome, Runner, kill_shim, spawned_event},
-    reviewer_registry::SharedProgress,
 };
 use crate::{
     Shared,
@@ -26,8 +26,7 @@ use crate::{
         Process, ProcessExit, ProcessSpec,
         output::Caps,
         runtime::{Launch, RunMode, Runtime, SessionLaunch},
-        session_home,
-        session_output::{self, SessionLine},
+        session_home, session_output,
     },
 };
 use domain::{
@@ -37,11 +36,12 @@ use domain::{
     text,
     waiting_on::{Turn, TurnReason, TurnTool, waiting_on},
 };
+use session_follower::{SessionFollower, SessionProblem};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
-use store::{ReviewerRow, SessionTotals};
+use store::SessionTotals;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use turn_message::TurnMessage;
@@ -452,65 +452,4 @@ pub(crate) async fn keep_seat(shared: &Shared, reviewer: &str) -> Option<std::ti
     let persona = shared.settings.personas.get(&row.seat.as_ref()?.persona)?;
     (shared.settings.pool.enabled && row.is_coming_back() && persona.mode == domain::persona::Mode::Dedicated)
         .then_some(persona.keep_seat)
-}
-
-/// Why a run was aborted.
-enum SessionProblem {
-    /// The client continues another session than it was asked to.
-    WrongSession,
-    /// The client has no connection to the broker.
-    Disconnected,
-}
-
-/// Follows the stdout of a client, and makes the id of its session durable as soon as it is known.
-struct SessionFollower {
-    reviews: Reviews,
-    row: ReviewerRow,
-    progress: SharedProgress,
-    /// The session that the client was asked to continue.
-    resumed: Option<String>,
-    problem: Arc<Mutex<Option<SessionProblem>>>,
-    abort: CancellationToken,
-}
-
-impl SessionFollower {
-    fn read_line(&self, line: &str) {
-        for event in session_output::read_line(line) {
-            match event {
-                SessionLine::Began { id } if self.resumed.as_ref().is_some_and(|resumed| *resumed != id) => {
-                    self.fail(SessionProblem::WrongSession);
-                }
-                SessionLine::Began { id } => self.update(Some(id), false),
-                SessionLine::Recorded => self.update(None, true),
-                SessionLine::Disconnected => self.fail(SessionProblem::Disconnected),
-            }
-        }
-    }
-
-    fn fail(&self, problem: SessionProblem) {
-        self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
-        self.abort.cancel();
-    }
-
-    /// Records the session if this changes it.
-    fn update(&self, id: Option<String>, is_recorded: bool) {
-        let mut row = self.row.clone();
-        {
-            let mut progress = self.progress.lock();
-            let Some(session) = &mut progress.session else { return };
-            let before = (session.id.clone(), session.resumable);
-            session.id = id.or(session.id.take());
-            session.resumable |= is_recorded && session.id.is_some();
-            if before == (session.id.clone(), session.resumable) {
-                return;
-            }
-            progress.write_to(&mut row);
-        }
-        let saved = self.reviews.record(self.reviews.shared.clock.now(), Some(row), None);
-        tokio::spawn(async move {
-            if let Err(error) = saved.await {
-                tracing::error!(%error, "cannot record the session of a reviewer");
-            }
-        });
-    }
 }

@@ -7,29 +7,11 @@ use domain::{
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
 };
-use std::time::Duration;
 
 const MARK: &str = "0123456789abcdef";
 
 fn persona() -> Persona {
-    Persona {
-        name: "security".into(),
-        focus: "what lets strangers in.".into(),
-        prompt: "Be strict.\n".into(),
-        ignore: Default::default(),
-        mode: Mode::Dedicated,
-        runtime: None,
-        program: None,
-        command: Vec::new(),
-        model: None,
-        effort: None,
-        time_limit: Duration::from_secs(60),
-        max_turns: 20,
-        max_tokens: None,
-        keep_seat: Duration::from_secs(60),
-        budget_usd: None,
-        front_matter: false,
-    }
+    testkit::persona(Mode::Dedicated)
 }
 
 fn message(id: u64, persona: Option<&str>, body: &str) -> Message {

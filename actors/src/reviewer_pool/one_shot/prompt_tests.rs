@@ -2,29 +2,11 @@ use super::*;
 use crate::reviewer_pool::review_for_prompt::LastVote;
 use domain::persona::Mode;
 use domain::{credential::Authority, query_types::Message, time::Timestamp, verdict::Verdict};
-use std::time::Duration;
 
 const MARK: &str = "0123456789abcdef";
 
 fn persona() -> Persona {
-    Persona {
-        name: "security".into(),
-        focus: "what lets strangers in.".into(),
-        prompt: "Be strict.\n".into(),
-        ignore: Default::default(),
-        mode: Mode::OneShot,
-        runtime: None,
-        program: None,
-        command: Vec::new(),
-        model: None,
-        effort: None,
-        time_limit: Duration::from_secs(60),
-        max_turns: 20,
-        max_tokens: None,
-        keep_seat: Duration::from_secs(60),
-        budget_usd: None,
-        front_matter: false,
-    }
+    testkit::persona(Mode::OneShot)
 }
 
 fn context() -> PromptContext {
