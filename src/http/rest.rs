@@ -1,7 +1,7 @@
 //! The REST API: serves the operations of the `api` package over HTTP, with ETags, links and problem details.
 
 mod diff_download;
-mod response;
+pub(super) mod response;
 
 pub use api::openapi::document;
 

@@ -6,6 +6,7 @@ mod events;
 mod mcp_bridge;
 mod mcp_conformance;
 mod openapi;
+mod page;
 mod request_guard;
 mod resources_and_prompts;
 mod rest;
