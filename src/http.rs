@@ -3,6 +3,7 @@
 //! [`mcp_route`], [`guarded`] and [`serve`] are generic, so that the benchmark can run another MCP service in the same
 //! stack.
 
+mod compression;
 mod debug_actors;
 mod metrics;
 mod page;
@@ -143,7 +144,9 @@ pub fn router(
             Route::Docs(asset) => rest::docs_route(asset),
             Route::Api(route) => rest::route(&api, route),
         };
-        router.route(route.path(), handler)
+        // An agent's client runs on this machine and waits for each response.
+        let is_for_agents = matches!(route, Route::Mcp(_));
+        router.route(route.path(), if is_for_agents { handler } else { handler.layer(compression::layer()) })
     })
 }
 

@@ -1,5 +1,6 @@
 //! The interfaces of the broker: MCP, REST, events and webhooks.
 
+mod compression;
 mod endpoint_roles;
 mod etags;
 mod events;
