@@ -36,6 +36,7 @@ impl ChosenContent {
         broker: &Broker,
     ) -> Result<Self, CallError> {
         let (active, submitted, target) = contents_of(review, round, has_patch, broker).await?;
+        broker.check_name("content_hash", request.content_hash.as_ref().map(|hash| &hash.0))?;
         // A hash alone chooses one of the two.
         let is_submitted = request.content_hash.is_some() && request.content_hash == submitted;
         let default = if is_submitted { ContentChoice::Submitted } else { ContentChoice::Active };

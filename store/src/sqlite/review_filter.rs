@@ -74,20 +74,17 @@ const fn has_only_proposers_turn(status: Option<Status>) -> bool {
 
 /// Adds FROM and WHERE. The reviews are called `r`.
 pub(super) fn push_filter(sql: &mut QueryBuilder<Sqlite>, walk: Walk, filter: &ReviewFilter) {
+    sql.push(" FROM ");
     match walk {
-        Walk::Reviews(None) => drop(sql.push(" FROM reviews r WHERE 1 = 1")),
-        Walk::Reviews(Some(index)) => drop(sql.push(" FROM reviews r INDEXED BY ").push(index).push(" WHERE 1 = 1")),
-        Walk::Texts => drop(sql.push(" FROM review_search t CROSS JOIN reviews r ON r.number = t.review WHERE 1 = 1")),
-        Walk::Branch => drop(sql.push(
-            " FROM review_search t INDEXED BY review_search_by_branch CROSS JOIN reviews r ON r.number = t.review
-              WHERE 1 = 1",
-        )),
-        Walk::Seats => {
-            drop(sql.push(
-                " FROM seats p INDEXED BY seats_by_persona CROSS JOIN reviews r ON r.number = p.review WHERE 1 = 1",
-            ))
+        Walk::Reviews(None) => sql.push("reviews r"),
+        Walk::Reviews(Some(index)) => sql.push("reviews r INDEXED BY ").push(index),
+        Walk::Texts => sql.push("review_search t CROSS JOIN reviews r ON r.number = t.review"),
+        Walk::Branch => {
+            sql.push("review_search t INDEXED BY review_search_by_branch CROSS JOIN reviews r ON r.number = t.review")
         }
-    }
+        Walk::Seats => sql.push("seats p INDEXED BY seats_by_persona CROSS JOIN reviews r ON r.number = p.review"),
+    };
+    sql.push(" WHERE 1 = 1");
     if let Some(status) = filter.status {
         sql.push(" AND r.status = ").push_bind(status.as_str());
     }
