@@ -14,5 +14,6 @@ mod resources_and_prompts;
 mod rest;
 mod rest_diffs;
 mod review_rows;
+mod session;
 mod tool_list;
 mod webhooks;

@@ -11,6 +11,7 @@ mod init_git_hooks;
 mod init_texts;
 mod json_answers;
 mod list;
+mod open;
 mod request;
 mod respond;
 mod shell;
