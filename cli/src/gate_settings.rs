@@ -23,8 +23,10 @@ const HOOK_VARIABLES: [&str; 3] = ["COUNTERSIGN_SERVER_DATA_DIR", "COUNTERSIGN_G
 /// Who asks the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// Git or an agent client runs the program, with variables that the agent may have set.
-    Hook,
+    /// Git runs the program, with variables that the agent may have set.
+    GitHook,
+    /// An agent client runs the program, with the variables that the user started the client with.
+    AgentHook,
     /// A person or a script runs `countersign gate`.
     Command,
 }
@@ -71,7 +73,7 @@ impl GateSettings {
     pub(crate) fn load(args: &ConfigArgs, root: Option<&Path>, caller: Caller) -> anyhow::Result<Self> {
         let is_used = |name: &OsString, value: &OsString| match caller {
             Caller::Command => true,
-            Caller::Hook => {
+            Caller::GitHook | Caller::AgentHook => {
                 let loosens = name == "COUNTERSIGN_GATE_FAIL" && value != "closed";
                 HOOK_VARIABLES.iter().any(|used| name == used) && !loosens
             }
@@ -102,7 +104,7 @@ impl GateSettings {
             Ok(store) => return Ok(store),
             Err(error) => anyhow::Error::from(error),
         };
-        if caller == Caller::Command {
+        if caller != Caller::GitHook {
             return Err(GateFailure::Unavailable(error));
         }
         match &self.data_dir {

@@ -59,7 +59,7 @@ pub(super) async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
 
 /// Open reviews of this repository, the newest first.
 pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<OpenReview>> {
-    let database = GateSettings::load(&args.config, None, Caller::Hook)?.config.server.data_dir.database();
+    let database = GateSettings::load(&args.config, None, Caller::AgentHook)?.config.server.data_dir.database();
     let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(MAX_REVIEW_AGE);
     let since = Timestamp(i64::try_from(since.as_millis())?);
     let mut here = Vec::new();

@@ -33,7 +33,7 @@ struct HookResult {
 
 pub(super) async fn pre_commit(args: Gated) -> Result<(), CliError> {
     let location = locate(&args.config).map_err(|error| GateFailure::Unreadable(error.into()));
-    let (settings, fail) = load_settings(&args, location.as_ref().ok());
+    let (settings, fail) = load_settings(&args, location.as_ref().ok(), Caller::GitHook);
     let decisions = async {
         let mut gate = open_gate(settings, location).await?;
         if !is_commit_checked(&gate).await? {
@@ -49,7 +49,7 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), CliError> {
     // Read in any case: git fails with a broken pipe if a hook does not.
     let lines = read_stdin();
     let location = locate(&gated.config).map_err(|error| GateFailure::Unreadable(error.into()));
-    let (settings, fail) = load_settings(&gated, location.as_ref().ok());
+    let (settings, fail) = load_settings(&gated, location.as_ref().ok(), Caller::GitHook);
     let decisions = async {
         let mut gate = open_gate(settings, location).await?;
         let updates = PushUpdate::parse_lines(&lines.map_err(GateFailure::Unreadable)?)?;
@@ -70,8 +70,8 @@ pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
             env::var_os("GIT_QUARANTINE_PATH").into_iter().map(|folder| env::current_dir().map(|dir| dir.join(folder)));
         let incoming = incoming.collect::<io::Result<_>>().map_err(|error| GateFailure::Unreadable(error.into()))?;
         let location = location.with_incoming_objects(incoming);
-        let settings = GateSettings::load(&gated.config, None, Caller::Hook).map_err(GateFailure::Unavailable)?;
-        let store = settings.open_database(Caller::Hook).await?;
+        let settings = GateSettings::load(&gated.config, None, Caller::GitHook).map_err(GateFailure::Unavailable)?;
+        let store = settings.open_database(Caller::GitHook).await?;
         let mut gate = Gate::open(&location, Some(store), settings.policy(project)).await?;
         let updates = PushUpdate::parse_received(&lines.map_err(GateFailure::Unreadable)?)?;
         Ok(gate.decide_push(&Remote::Here, &updates).await?)
@@ -81,8 +81,12 @@ pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
 
 /// The operator's settings, and what happens if the gate cannot tell. Settings that cannot be read may have said
 /// "closed".
-pub(super) fn load_settings(args: &Gated, location: Option<&RepoLocation>) -> (anyhow::Result<GateSettings>, FailMode) {
-    let settings = GateSettings::load(&args.config, location.map(RepoLocation::root), Caller::Hook);
+pub(super) fn load_settings(
+    args: &Gated,
+    location: Option<&RepoLocation>,
+    caller: Caller,
+) -> (anyhow::Result<GateSettings>, FailMode) {
+    let settings = GateSettings::load(&args.config, location.map(RepoLocation::root), caller);
     let fail = settings.as_ref().map_or(FailMode::Closed, |settings| settings.fail);
     (settings, args.fail_mode.chosen().unwrap_or(fail))
 }
@@ -93,7 +97,7 @@ async fn open_gate(
     location: Result<RepoLocation, GateFailure>,
 ) -> Result<Gate, GateFailure> {
     let settings = settings.map_err(GateFailure::Unavailable)?;
-    let store = settings.open_database(Caller::Hook).await?;
+    let store = settings.open_database(Caller::GitHook).await?;
     Ok(Gate::open(&location?, Some(store), settings.policy(None)).await?)
 }
 
@@ -129,12 +133,12 @@ fn is_not_required(decision: &Decision) -> bool {
 pub(super) async fn write_receipt(config_overrides: &ConfigArgs, message: Option<&Path>) {
     let written = async {
         let location = locate(config_overrides)?;
-        let settings = GateSettings::load(config_overrides, Some(location.root()), Caller::Hook)?;
+        let settings = GateSettings::load(config_overrides, Some(location.root()), Caller::GitHook)?;
         match (settings.receipt, message) {
             (ReceiptKind::Trailer, Some(_)) | (ReceiptKind::Note, None) => {}
             (ReceiptKind::None | ReceiptKind::Note | ReceiptKind::Trailer, _) => return anyhow::Ok(()),
         }
-        let mut gate = settings.open_gate(&location, Caller::Hook).await.map_err(GateFailure::error)?;
+        let mut gate = settings.open_gate(&location, Caller::GitHook).await.map_err(GateFailure::error)?;
         let decision = match message {
             Some(_) => gate.decide_staged(index_of_hook(config_overrides).as_deref()).await?,
             None => {

@@ -81,7 +81,10 @@ struct RepoState {
 
 /// Why the command is denied, if it is.
 async fn find_denial(args: &Gated) -> Result<Option<String>, Failure> {
-    let unavailable = |error| Failure { failure: GateFailure::Unavailable(error), fail: load_settings(args, None).1 };
+    let unavailable = |error| Failure {
+        failure: GateFailure::Unavailable(error),
+        fail: load_settings(args, None, Caller::AgentHook).1,
+    };
     let input = HookInput::from_stdin().map_err(unavailable)?;
     let Some(line) = input.command_line() else { return Ok(None) };
     let dir = input.dir().map_err(unavailable)?;
@@ -100,13 +103,13 @@ async fn find_denial(args: &Gated) -> Result<Option<String>, Failure> {
             reasons.extend((lands && action.prior_effect == PriorEffect::Directory).then(|| UNKNOWN_FOLDER.to_owned()));
             continue;
         };
-        let (settings, fail) = load_settings(args, Some(&location));
+        let (settings, fail) = load_settings(args, Some(&location), Caller::AgentHook);
         let failed = |failure| Failure { failure, fail };
         let repo = match repos.entry(location.root().to_owned()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let settings = settings.map_err(|error| failed(GateFailure::Unavailable(error)))?;
-                let gate = settings.open_gate(&location, Caller::Hook).await.map_err(failed)?;
+                let gate = settings.open_gate(&location, Caller::AgentHook).await.map_err(failed)?;
                 let user = UserRepo::without_git_variables(location.root());
                 let index = IndexSimulation::new(&user).await;
                 let index = index.map_err(|error| failed(GateFailure::Unreadable(error)))?;
@@ -116,8 +119,8 @@ async fn find_denial(args: &Gated) -> Result<Option<String>, Failure> {
         let unreadable = |error| failed(GateFailure::Unreadable(error));
         match &action.kind {
             ActionKind::Stage(how) => repo.index.stage(&action.dir, how, &action.args).await.map_err(unreadable)?,
-            ActionKind::Commit => reasons.extend(check_commit(repo, &action).await.map_err(failed)?),
-            ActionKind::Push => reasons.extend(check_push(repo, &action).await.map_err(failed)?),
+            ActionKind::Commit => reasons.extend(as_denial(check_commit(repo, &action).await).map_err(failed)?),
+            ActionKind::Push => reasons.extend(as_denial(check_push(repo, &action).await).map_err(failed)?),
             ActionKind::PlumbingCommit => reasons.push(PLUMBING_COMMIT.to_owned()),
             ActionKind::PlumbingPush => reasons.push(PLUMBING_PUSH.to_owned()),
             ActionKind::Unknown(_) if aliases == MAX_ALIASES => {}
@@ -129,6 +132,14 @@ async fn find_denial(args: &Gated) -> Result<Option<String>, Failure> {
         }
     }
     Ok((!reasons.is_empty()).then(|| format!("{}{HOW_TO_GET_APPROVAL}", reasons.concat())))
+}
+
+/// What the repository prevents from being checked is denied, together with the other reasons.
+fn as_denial(checked: Result<Option<String>, GateFailure>) -> Result<Option<String>, GateFailure> {
+    match checked {
+        Err(GateFailure::Unreadable(error)) => Ok(Some(format!("blocked: cannot check for an approval: {error:#}\n"))),
+        checked => checked,
+    }
 }
 
 /// The repository that the action works in, found by its files. After a `cd` to a missing folder the shell stays where
