@@ -166,7 +166,14 @@ impl Gate {
         let mut landed: Vec<String> = if new.is_empty() { vec![tip] } else { parents.collect() };
         landed.sort();
         landed.dedup();
-        landed.retain(|commit| !new.contains(commit) && !state.tips.contains(commit));
+        landed.retain(|commit| !new.contains(commit));
+        // Empty commits need no approval, but a history of nothing else would remove all files.
+        if let (true, false, Some(last)) = (landed.is_empty(), state.tips.is_empty(), decisions.last_mut())
+            && last.candidate.tree == self.git.tree_of(None).await?
+        {
+            last.outcome = Outcome::Unapproved(Vec::new());
+        }
+        landed.retain(|commit| !state.tips.contains(commit));
         for commit in landed {
             if let Some(refused) = self.decide_landed(&commit, &state.tips).await? {
                 decisions.push(refused);
