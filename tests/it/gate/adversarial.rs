@@ -7,7 +7,7 @@
 use crate::support::{
     approvals::{approve, approve_staged, git, install, stage},
     broker::TestBroker,
-    command::CommandOutput,
+    command::{CommandOutput, command_in},
 };
 use serde_json::json;
 use std::{
@@ -523,4 +523,137 @@ async fn a_part_of_commits_approved_together_does_not_become_a_branch() {
         let yes = push("on-whole");
         assert_eq!(yes.code, 0, "{}", yes.err);
     }
+}
+
+/// Command lines that an agent client must not run while an unapproved change is staged, after these settings.
+const AGENT_LINES: &[(&str, &str)] = &[
+    ("true", "git commit -m x"),
+    ("git config core.bare true", "git commit -m x"),
+    ("git config core.bare true", "git config core.bare false; git commit -m x"),
+    ("git config core.worktree /nowhere", "git commit -m x"),
+    ("git config core.worktree /nowhere", "git --work-tree=. commit -m x"),
+    ("git config extensions.objectFormat sha256", "git config --unset extensions.objectFormat; git commit -m x"),
+    ("git config core.repositoryformatversion 9", "git config core.repositoryformatversion 0; git commit -m x"),
+    ("echo x >.git/config", "rm .git/config; git commit -m x"),
+    ("mkdir -p .countersign; echo x >.countersign/config.toml", "git commit -m x"),
+    ("mkdir -p .countersign; echo 'gate.exempt = [\"*\"]' >.countersign/config.toml", "git commit -m x"),
+    ("true", "git -c core.worktree=/nowhere commit -m x"),
+    ("true", "git -c core.hooksPath=/dev/null commit -m x"),
+    ("true", "GIT_WORK_TREE=. git commit -m x"),
+    ("true", "GIT_INDEX_FILE=.git/other git commit -m x"),
+    ("true", "COUNTERSIGN_GATE_EXEMPT='*' git commit -m x"),
+    ("true", "HOME=/nowhere git commit -m x"),
+    ("true", "git commit-tree $(git write-tree) -p HEAD -m x"),
+    ("true", "git update-ref refs/heads/main $(git commit-tree $(git write-tree) -p HEAD -m x)"),
+    ("true", "git update-ref refs/heads/main 0123456789012345678901234567890123456789"),
+    ("true", "git fast-import <file"),
+    ("true", "git send-pack ../far main"),
+    ("git commit -q --no-verify -m evil", "git push origin main"),
+    ("git commit -q --no-verify -m evil", "git push origin main:new"),
+    ("git commit -q --no-verify -m evil; git update-ref refs/remotes/origin/z HEAD", "git push origin main"),
+    ("git tag t $(git write-tree)", "git push origin t"),
+    (
+        "git commit -q --no-verify -m evil; git checkout -q -b side HEAD~1; git config remote.origin.push refs/heads/main",
+        "git push",
+    ),
+    (
+        "git commit -q --no-verify -m evil; git config push.default matching; git checkout -q -b side HEAD~1",
+        "git push origin",
+    ),
+    ("git commit -q --no-verify -m evil; echo x >.git/info/grafts", "git push origin main"),
+    ("git commit -q --no-verify -m evil; git replace HEAD HEAD~1", "git push origin main"),
+    ("git commit -q --no-verify -m evil", "git subtree push --prefix=x origin main"),
+];
+
+#[tokio::test]
+async fn an_agent_is_denied_whatever_the_repository_says() {
+    let arena = Arena::new().await;
+    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
+    for fail in FAIL_MODES {
+        for (before, line) in AGENT_LINES {
+            arena.reset(&start);
+            stage(&arena.broker, "evil");
+            arena.sh(before);
+            let input = json!({ "cwd": arena.path(), "tool_name": "Bash", "tool_input": { "command": line } });
+            let hook: Vec<_> = ["hook", "pre-tool-use"].into_iter().chain((!fail.is_empty()).then_some(fail)).collect();
+            let answer = arena.broker.command(&hook).stdin(&input.to_string()).json().await;
+            assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{before}; {line} {fail}: {answer}");
+        }
+    }
+}
+
+/// The operator's settings apply, whatever the project's file contains.
+#[tokio::test]
+async fn a_broken_project_file_does_not_open_a_gate_that_the_operator_closed() {
+    let mut broker = TestBroker::start().await;
+    broker.terminate().await;
+    std::fs::remove_file(broker.data_dir().join("countersign.db")).unwrap();
+    let settings = broker.home().join("operator.toml");
+    std::fs::write(&settings, "gate.fail = 'closed'\n").unwrap();
+    install(&broker, "pre-commit", "");
+    let hook = broker.repo().path().join(".git/hooks/pre-commit");
+    let text = std::fs::read_to_string(&hook).unwrap();
+    let option = format!(" --config '{}' --data-dir", settings.display());
+    std::fs::write(&hook, text.replace(" --data-dir", &option)).unwrap();
+    for project in ["x", "gate.fail = 'open'", "gate.exempt = ['*']", ""] {
+        stage(&broker, "zwei");
+        broker.repo().write(".countersign/config.toml", project);
+        let ended = git(&broker.repo().path(), &["commit", "--quiet", "--message", "x"]);
+        assert_eq!(ended.code, 1, "{project}: {}", ended.err);
+    }
+}
+
+#[tokio::test]
+async fn an_exemption_never_covers_the_settings_of_the_gate() {
+    let broker = TestBroker::start().await;
+    let gate = async |file: &str| {
+        broker.repo().write(file, "{}");
+        broker.repo().git(&["add", "--all"]);
+        let gate = broker.command(&["gate"]).var("COUNTERSIGN_GATE_EXEMPT", ".planning/,.countersign/,*.txt");
+        let code = gate.finish().await.code;
+        broker.repo().git(&["rm", "--quiet", "--force", file]);
+        code
+    };
+    assert_eq!(gate(".planning/notes.md").await, 0);
+    for file in
+        [".planning/config.json", ".Planning/Config.json", ".countersign/config.toml", ".countersign/personas/a.toml"]
+    {
+        assert_eq!(gate(file).await, 1, "{file}");
+    }
+}
+
+/// An approval counts in the repository that it was given for.
+#[tokio::test]
+async fn an_approval_of_another_project_does_not_count_once_its_base_is_fetched() {
+    let folder = tempfile::tempdir().unwrap();
+    let lax = folder.path().join("lax");
+    let repo = testkit::Repo::new();
+    repo.git(&["clone", "--quiet", ".", lax.to_str().unwrap()]);
+    std::fs::write(lax.join("greeting.txt"), "evil\n").unwrap();
+    git(&lax, &["commit", "--quiet", "--allow-empty", "--message", "a base of its own"]);
+    let broker = TestBroker::with_settings(&format!("[projects.lax]\npath = '{}'\n", lax.display())).await;
+    let diff = git(&lax, &["diff"]).out;
+    approve(&broker, json!({ "diff": diff, "project": "lax" })).await;
+    let data_dir = broker.data_dir().display().to_string();
+    let gate = async |dir: &Path| {
+        let gate = command_in(broker.home(), dir, &["gate"]).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir);
+        gate.finish().await
+    };
+    git(&lax, &["add", "--all"]);
+    assert_eq!(gate(&lax).await.code, 0, "it counts where it belongs");
+    let here = broker.repo();
+    here.git(&["fetch", "--quiet", lax.to_str().unwrap(), "HEAD:refs/heads/fetched"]);
+    here.git(&["checkout", "--quiet", "-B", "main", "fetched"]);
+    here.write("greeting.txt", "evil\n");
+    here.git(&["add", "--all"]);
+    let no = gate(&here.path()).await;
+    assert_eq!(no.code, 1, "{}{}", no.out, no.err);
+    // A clone that is not registered must at least share the history of the base.
+    let clone = folder.path().join("clone");
+    here.git(&["clone", "--quiet", ".", clone.to_str().unwrap()]);
+    git(&clone, &["checkout", "--quiet", "--orphan", "other"]);
+    git(&clone, &["commit", "--quiet", "--message", "another history"]);
+    std::fs::write(clone.join("greeting.txt"), "evil\n").unwrap();
+    git(&clone, &["add", "--all"]);
+    assert_eq!(gate(&clone).await.code, 1);
 }
