@@ -54,7 +54,16 @@ impl From<GateError> for GateFailure {
             GateError::Store(_) | GateError::Scratch(_) | GateError::Git(GitError::Missing { .. }) => {
                 Self::Unavailable(error.into())
             }
-            _ => Self::Unreadable(error.into()),
+            GateError::Git(_)
+            | GateError::Staged(_)
+            | GateError::UnknownCommit(_)
+            | GateError::UnexpectedLine(_)
+            | GateError::BadPushLine(_)
+            | GateError::Remote(_)
+            | GateError::TooManyCommits
+            | GateError::NotRecent(_)
+            | GateError::AlreadyReverted(_)
+            | GateError::Receipt(_) => Self::Unreadable(error.into()),
         }
     }
 }
@@ -114,7 +123,9 @@ impl GateSettings {
             Origin::Default if account_has_database(&path) => Err(GateFailure::Unreadable(error.context(
                 "HOME or XDG_DATA_HOME leads away from the user's own database; unset them, or pass --data-dir to the hook",
             ))),
-            _ => Err(GateFailure::Unavailable(error)),
+            Origin::Default | Origin::BuiltIn(_) | Origin::File(_) | Origin::Flag(_) => {
+                Err(GateFailure::Unavailable(error))
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! with (docs/adr/0019).
 //!
 //! The [`Gate`] takes a repository, the database and a [`Policy`], and returns a [`Decision`] for each candidate. It
-//! reads nothing else: neither variables nor the configuration of the repository (docs/adr/0028). An error is the third
+//! reads nothing else: neither variables nor the configuration of the repository (docs/adr/0030). An error is the third
 //! answer: the gate could not tell.
 
 mod candidate;
