@@ -1,10 +1,12 @@
-//! The HTTP server: the request guard, and behind it MCP, REST, events, health, metrics and the actor tree.
+//! The HTTP server: the request guard, and behind it the page, MCP, REST, events, health, metrics and the actor tree.
 //!
 //! [`mcp_route`], [`guarded`] and [`serve`] are generic, so that the benchmark can run another MCP service in the same
 //! stack.
 
+mod compression;
 mod debug_actors;
 mod metrics;
+mod page;
 mod problem_details;
 mod request_guard;
 pub mod rest;
@@ -42,7 +44,7 @@ use rmcp::{
 use serde_json::json;
 use std::sync::Arc;
 
-/// Every route of the broker.
+/// Every route of the broker. Other paths are the page if a browser asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     Health,
@@ -52,6 +54,9 @@ pub enum Route {
     Events,
     WebSocket,
     Ticket,
+    /// The files that the page loads.
+    PageAsset,
+    Favicon,
     Mcp(mcp::Endpoint),
     Docs(rest::Asset),
     Api(&'static ::api::Route),
@@ -59,14 +64,23 @@ pub enum Route {
 
 impl Route {
     pub fn all() -> impl Iterator<Item = Self> {
-        let pages =
-            [Self::Health, Self::Ready, Self::Actors, Self::Metrics, Self::Events, Self::WebSocket, Self::Ticket];
+        let pages = [
+            Self::Health,
+            Self::Ready,
+            Self::Actors,
+            Self::Metrics,
+            Self::Events,
+            Self::WebSocket,
+            Self::Ticket,
+            Self::PageAsset,
+            Self::Favicon,
+        ];
         let endpoints = mcp::Endpoint::ALL.iter().copied().map(Self::Mcp);
         let docs = rest::Asset::ALL.into_iter().map(Self::Docs);
         pages.into_iter().chain(endpoints).chain(docs).chain(ROUTES.iter().map(Self::Api))
     }
 
-    /// The path; a name in braces matches one segment.
+    /// The path; a name in braces matches one segment, or with a star all that follow.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Health => "/healthz",
@@ -76,6 +90,8 @@ impl Route {
             Self::Events => "/api/v1/events",
             Self::WebSocket => "/ws",
             Self::Ticket => "/api/v1/ws-ticket",
+            Self::PageAsset => "/assets/{build}/{*name}",
+            Self::Favicon => "/favicon.ico",
             Self::Mcp(endpoint) => endpoint.path(),
             Self::Docs(asset) => asset.path(),
             Self::Api(route) => route.path,
@@ -89,8 +105,8 @@ impl Route {
             Self::Health | Self::Ready => RequiredRole::Public,
             Self::Actors | Self::Metrics => RequiredRole::AllProjectsOperator,
             Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => RequiredRole::Any,
-            // A browser has no token when it opens the page, which reveals nothing about this broker.
-            Self::Docs(_) => RequiredRole::Public,
+            // A browser has no token when it opens a page, which reveals nothing about this broker.
+            Self::Docs(_) | Self::PageAsset | Self::Favicon => RequiredRole::Public,
             // The service checks the role of a tool's caller.
             Self::Api(route) => {
                 let role = route.operation.role();
@@ -122,19 +138,23 @@ pub fn router(
             Route::Events => get(sse::subscribe).with_state(events.clone()),
             Route::WebSocket => get(ws::subscribe).with_state(events.clone()),
             Route::Ticket => post(ws::issue_ticket).with_state(events.clone()),
+            Route::PageAsset => get(page::asset),
+            Route::Favicon => get(page::favicon),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(service.clone(), endpoint), body_bytes),
             Route::Docs(asset) => rest::docs_route(asset),
             Route::Api(route) => rest::route(&api, route),
         };
-        router.route(route.path(), handler)
+        // An agent's client runs on this machine and waits for each response.
+        let is_for_agents = matches!(route, Route::Mcp(_));
+        router.route(route.path(), if is_for_agents { handler } else { handler.layer(compression::layer()) })
     })
 }
 
-/// Puts the guard in front of all routes, and of the response to unknown paths.
+/// Puts the guard in front of all routes, of the page, and of the response to unknown paths.
 pub fn guarded(router: Router, guard: RequestGuard) -> Router {
     router
         .method_not_allowed_fallback(rest::method_not_allowed)
-        .fallback(|| async { problem(ErrorBody::new(ErrorCode::NotFound, "not found")) })
+        .fallback(page::fallback)
         .layer(middleware::from_fn_with_state(Arc::new(guard), request_guard::check))
         .layer(middleware::from_fn(crate::trace_id::assign))
 }

@@ -1,10 +1,11 @@
 //! The request guard: HTTP middleware in front of every route.
 //!
 //! It rejects what a web page in the user's browser could send: a foreign Host (DNS rebinding), a foreign Origin, a
-//! cross-site fetch, a form. It then authenticates the caller by its token and reads the body within limits.
+//! cross-site fetch, a form. Only a link to the page may be followed from another site. It then authenticates the
+//! caller by its token and reads the body within limits.
 
 use super::{
-    Route,
+    Route, page,
     problem_details::{problem, unavailable},
 };
 use crate::{
@@ -19,7 +20,7 @@ use api::{BROKER_PID_HEADER, ErrorBody, ErrorCode, RequiredRole};
 use axum::{
     body::{Body, Bytes},
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, Uri, header, uri},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, uri},
     middleware::Next,
     response::Response,
 };
@@ -35,6 +36,8 @@ use tracing::{field::display, info};
 /// At most [`MAX_LARGE_BODIES`] bodies above this size are held in memory at the same time.
 const LARGE_BODY_BYTES: usize = 256 << 10;
 const MAX_LARGE_BODIES: usize = 16;
+
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// A body that is too large is read and discarded up to this multiple of the limit, so that the client sees the response.
 const DISCARD_FACTOR: usize = 16;
@@ -116,8 +119,9 @@ impl RequestGuard {
                 return Err(ErrorBody::new(ErrorCode::OriginNotAllowed, error));
             }
         }
+        let opens_page = || page::is_page_request(method, uri.path(), headers) && page::is_navigation(method, headers);
         for site in headers.get_all("sec-fetch-site") {
-            if site != "same-origin" && site != "none" {
+            if site != "same-origin" && site != "none" && !opens_page() {
                 return Err(ErrorBody::new(ErrorCode::CrossSite, "requests from other sites are not allowed"));
             }
         }
@@ -140,8 +144,7 @@ impl RequestGuard {
 
     /// Finds the caller by the token or ticket of the request. An unknown token is rejected even if none is required:
     /// its holder expects to be identified.
-    async fn authenticate(&self, uri: &Uri, headers: &HeaderMap) -> Result<TicketHolder, ErrorBody> {
-        let path = uri.path();
+    async fn authenticate(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<TicketHolder, ErrorBody> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let holder = match (values.next(), values.next(), &self.broker) {
             (None, _, _) => match ticket(uri) {
@@ -157,7 +160,7 @@ impl RequestGuard {
             }
             (Some(_), _, _) => return Err(unknown_token()),
         };
-        let required = Route::all().find(|route| route.path() == path).map_or(RequiredRole::Any, Route::required_role);
+        let required = required_role(method, uri.path(), headers);
         let is_operators = matches!(required, RequiredRole::Operator | RequiredRole::AllProjectsOperator);
         match &holder.caller {
             None if self.token_required && required != RequiredRole::Public => {
@@ -223,7 +226,8 @@ impl RequestGuard {
     /// Reads the whole body here, so that every route has the same limits of size and time.
     async fn handle(&self, mut request: Request, next: Next) -> Result<Response, ErrorBody> {
         self.check_headers(request.method(), request.uri(), request.headers())?;
-        let TicketHolder { caller, secret } = self.authenticate(request.uri(), request.headers()).await?;
+        let TicketHolder { caller, secret } =
+            self.authenticate(request.method(), request.uri(), request.headers()).await?;
         caller.map(|caller| request.extensions_mut().insert(caller));
         secret.map(|secret| request.extensions_mut().insert(secret));
         // Handlers do not need the secret, and without it they cannot log it.
@@ -253,8 +257,21 @@ pub(super) async fn check(State(guard): State<Arc<RequestGuard>>, request: Reque
         info!(target: "countersign::guard", code, trace.id = trace, "refused");
         problem(body)
     });
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Browsers that send no Sec-Fetch-Site then still keep the response from other origins.
+    headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
     response
+}
+
+/// The role that a request needs. Paths with arguments have it from their operation: the service checks those.
+fn required_role(method: &Method, path: &str, headers: &HeaderMap) -> RequiredRole {
+    let is_public = page::is_page_request(method, path, headers) || path.starts_with(page::ASSETS_PREFIX);
+    match Route::all().find(|route| route.path() == path) {
+        Some(route) => route.required_role(),
+        None if is_public => RequiredRole::Public,
+        None => RequiredRole::Any,
+    }
 }
 
 /// The `ticket` in the query of a WebSocket request. A ticket has no characters that need percent-encoding.
@@ -301,6 +318,11 @@ mod tests {
 
     #[track_caller]
     fn check(method: Method, headers: &[(&str, &str)], expected: Result<(), ErrorCode>) {
+        check_path("/mcp", method, headers, expected);
+    }
+
+    #[track_caller]
+    fn check_path(path: &'static str, method: Method, headers: &[(&str, &str)], expected: Result<(), ErrorCode>) {
         let guard = RequestGuard::new(8321, 1, Duration::from_secs(1));
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -309,8 +331,8 @@ mod tests {
                 HeaderValue::try_from(*value).expect("a value"),
             );
         }
-        let checked = guard.check_headers(&method, &Uri::from_static("/mcp"), &map).map_err(|body| body.code);
-        assert_eq!(checked, expected, "{headers:?}");
+        let checked = guard.check_headers(&method, &Uri::from_static(path), &map).map_err(|body| body.code);
+        assert_eq!(checked, expected, "{method} {path} {headers:?}");
     }
 
     #[test]
@@ -385,6 +407,71 @@ mod tests {
         check(Method::GET, &[host, ("sec-fetch-site", "none")], Ok(()));
         check(Method::GET, &[host, ("sec-fetch-site", "cross-site")], Err(ErrorCode::CrossSite));
         check(Method::GET, &[host, ("sec-fetch-site", "same-site")], Err(ErrorCode::CrossSite));
+    }
+
+    /// What a browser sends when a person follows a link on another site.
+    const LINK: [(&str, &str); 5] = [
+        ("host", "127.0.0.1:8321"),
+        ("accept", "text/html,*/*;q=0.8"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-dest", "document"),
+    ];
+
+    /// The link with other values of some headers; an empty value removes a header.
+    fn link(changes: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+        let changed = LINK.map(|(name, value)| {
+            let change = changes.iter().find(|(changed, _)| *changed == name);
+            (name, change.map_or(value, |(_, value)| *value))
+        });
+        let added = changes.iter().copied().filter(|(name, _)| !LINK.iter().any(|(known, _)| known == name));
+        changed.into_iter().chain(added).filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    #[test]
+    fn a_link_on_another_site_opens_the_page() {
+        for path in ["/", "/r/12", "/sign-in", "/no/such/page"] {
+            check_path(path, Method::GET, &LINK, Ok(()));
+            check_path(path, Method::GET, &link(&[("sec-fetch-site", "same-site")]), Ok(()));
+        }
+    }
+
+    #[test]
+    fn other_requests_of_another_site_are_rejected() {
+        let refused = Err(ErrorCode::CrossSite);
+        // Only page paths.
+        for path in
+            ["/mcp", "/api/v1/reviews", "/api/v1/docs", "/ws", "/metrics", "/debug/actors", "/healthz", "/readyz"]
+        {
+            check_path(path, Method::GET, &LINK, refused);
+        }
+        for path in ["/assets/x/main.js", "/favicon.ico"] {
+            check_path(path, Method::GET, &LINK, refused);
+        }
+        // Only navigations that open a tab and accept HTML.
+        for changes in [
+            ("sec-fetch-mode", "no-cors"),
+            ("sec-fetch-mode", "cors"),
+            ("sec-fetch-mode", "websocket"),
+            ("sec-fetch-mode", ""),
+            ("sec-fetch-dest", "iframe"),
+            ("sec-fetch-dest", "object"),
+            ("sec-fetch-dest", "image"),
+            ("sec-fetch-dest", "empty"),
+            ("sec-fetch-dest", ""),
+            ("accept", "*/*"),
+            ("accept", ""),
+        ] {
+            check_path("/r/12", Method::GET, &link(&[changes]), refused);
+        }
+        for method in [Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS] {
+            check_path("/r/12", method, &link(&[("content-type", "application/json")]), refused);
+        }
+        // A link does not make up for a foreign Host or Origin.
+        check_path("/r/12", Method::GET, &link(&[("host", "evil.example:8321")]), Err(ErrorCode::HostNotAllowed));
+        let form = link(&[("origin", "http://evil.example")]);
+        check_path("/r/12", Method::GET, &form, Err(ErrorCode::OriginNotAllowed));
+        check_path("/r/12", Method::GET, &link(&[("origin", "null")]), Err(ErrorCode::OriginNotAllowed));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The REST API: serves the operations of the `api` package over HTTP, with ETags, links and problem details.
 
 mod diff_download;
-mod response;
+pub(super) mod response;
 
 pub use api::openapi::document;
 
@@ -83,6 +83,9 @@ impl Api {
             Format::Json => Ok(response::success(request, self.call(request).await?)),
             Format::Diff => self.diff(request).await,
             Format::Patch => self.patch(request).await,
+            Format::CounterPatch => {
+                Err(ErrorBody::new(ErrorCode::NotReady, "this operation is not available yet").into())
+            }
         }
     }
 

@@ -53,6 +53,8 @@ fn every_route_is_described() {
         | Route::Metrics
         | Route::Events
         | Route::WebSocket
+        | Route::PageAsset
+        | Route::Favicon
         | Route::Docs(_)
         | Route::Mcp(_) => "GET".to_owned(),
     };

@@ -24,6 +24,9 @@ fn paths() -> BTreeSet<String> {
 
 /// The path with its parameters filled in.
 fn address(route: Route) -> String {
+    if route == Route::PageAsset {
+        return format!("/assets/{}/favicon.svg", ui::BUILD);
+    }
     let filled = |part: &'static str| if part.starts_with('{') { "1" } else { part };
     route.path().split('/').map(filled).collect::<Vec<_>>().join("/")
 }
@@ -131,6 +134,7 @@ async fn requests_of_a_foreign_page_are_rejected_on_every_route() {
                 assert_eq!(answer.status, *status, "{method} {path} {headers:?}");
                 assert!(!answer.head.contains("access-control"), "{method} {path} {headers:?}: {}", answer.head);
                 assert!(answer.head.contains("x-content-type-options: nosniff"), "{}", answer.head);
+                assert!(answer.head.contains("cross-origin-resource-policy: same-origin"), "{}", answer.head);
                 if method != "HEAD" {
                     answer.assert(*status, code);
                 }
@@ -181,9 +185,13 @@ async fn requests_of_local_clients_are_allowed() {
     for headers in own {
         for route in Route::all() {
             let answer = match route {
-                Route::Health | Route::Ready | Route::Actors | Route::Metrics | Route::Docs(_) => {
-                    send(&broker, "GET", route.path(), headers, "").await
-                }
+                Route::Health
+                | Route::Ready
+                | Route::Actors
+                | Route::Metrics
+                | Route::PageAsset
+                | Route::Favicon
+                | Route::Docs(_) => send(&broker, "GET", &address(route), headers, "").await,
                 Route::Events => send(&broker, "GET", &format!("{}?follow=false", route.path()), headers, "").await,
                 // The upgrade itself is in tests/it/api/events.rs.
                 Route::WebSocket => {
@@ -323,6 +331,8 @@ async fn the_body_of_a_rejected_request_is_not_awaited() {
             | Route::Metrics
             | Route::Events
             | Route::WebSocket
+            | Route::PageAsset
+            | Route::Favicon
             | Route::Docs(_) => "GET",
             Route::Api(_) | Route::Mcp(_) | Route::Ticket => continue,
         };

@@ -173,7 +173,11 @@ async fn with_required_tokens_every_route_asks_for_one() {
         let bare = knock(&broker, path, &[]).await;
         let (status, code, _) = knock(&broker, path, &[&reviewer]).await;
         match route {
-            Route::Health | Route::Ready | Route::Docs(_) => assert_eq!((bare.0, status), (200, 200), "{path}"),
+            Route::Health | Route::Ready | Route::Docs(_) | Route::Favicon => {
+                assert_eq!((bare.0, status), (200, 200), "{path}");
+            }
+            // The path with its parameters names no file.
+            Route::PageAsset => assert_eq!((bare.0, status), (404, 404), "{path}"),
             Route::Actors | Route::Metrics => {
                 assert_eq!((bare.0, status, code.as_str()), (401, 403, "wrong_role"), "{path}");
             }
@@ -185,7 +189,11 @@ async fn with_required_tokens_every_route_asks_for_one() {
             assert_eq!((bare.1.as_str(), bare.2.as_deref()), ("token_needed", Some("Bearer")), "{path}");
         }
         for own in [&operator, &format!("Bearer {}", operator_secret(&broker))] {
-            let expected = if route == Route::WebSocket { 426 } else { 200 };
+            let expected = match route {
+                Route::WebSocket => 426,
+                Route::PageAsset => 404,
+                _ => 200,
+            };
             assert_eq!(knock(&broker, path, &[own]).await.0, expected, "{path}");
         }
     }
