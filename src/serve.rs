@@ -39,6 +39,9 @@ pub struct Args {
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8321]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// Say in the page that this is a demonstration; `countersign demo` sets it
+    #[arg(long, hide = true)]
+    demo: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
