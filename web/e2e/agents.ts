@@ -1,6 +1,6 @@
 /** Scripted agents: they do what Claude Code or Codex do, through REST. */
 import type { RawFinding, Verdict } from "../src/api/generated";
-import type { Answer, Args, Broker } from "./broker";
+import type { Answer, Args, RestClient } from "./restClient";
 
 type Proposal = Partial<Args<"create_review">>;
 
@@ -9,7 +9,7 @@ export class Agent {
   private readonly generations = new Map<string, number>();
 
   constructor(
-    private readonly broker: Broker,
+    private readonly broker: RestClient,
     readonly name: string,
   ) {}
 
@@ -52,7 +52,12 @@ export class Agent {
   }
 
   /** Writes to the other party. */
-  async say(review: string, body: string, sender_role: "proposer" | "reviewer", more: Partial<Args<"add_message">> = {}) {
+  async say(
+    review: string,
+    body: string,
+    sender_role: "proposer" | "reviewer",
+    more: Partial<Args<"add_message">> = {},
+  ) {
     return this.broker.call("add_message", { review_id: review, body, sender_role, caller_id: this.name, ...more });
   }
 

@@ -6,43 +6,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { type Operations, operations, type Problem } from "../src/api/generated";
-import { Agent } from "./agents";
 import { Repository } from "./repository";
+import { RestClient } from "./restClient";
 
-const binary = process.env.COUNTERSIGN_BINARY ?? "";
+export const binary = process.env.COUNTERSIGN_BINARY ?? "";
 if (binary === "") throw new Error("COUNTERSIGN_BINARY is not set; run `cargo xtask test --browser`");
 
 /** Time for the broker to start and to stop, on a busy machine. */
-const TIME_LIMIT_MS = 60_000;
-
-export type Args<Id extends keyof Operations> = Operations[Id]["args"];
-export type Answer<Id extends keyof Operations> = Operations[Id]["answer"];
-
-/** The broker refused a call of a test. */
-export class Refused extends Error {
-  constructor(
-    readonly problem: Problem,
-    readonly status: number,
-  ) {
-    super(`${status} ${problem.code}: ${problem.detail}`);
-  }
-}
+export const TIME_LIMIT_MS = 60_000;
 
 export interface BrokerOptions {
   /** Settings over the defaults, as TOML. */
   settings?: string;
 }
 
-export class Broker {
+export class Broker extends RestClient {
   readonly repository: Repository;
-  /** The token of calls, where the broker needs one. */
-  token: string | null = null;
   private readonly home = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
   private process: ChildProcess | null = null;
   private port = 0;
 
   private constructor(private readonly options: BrokerOptions) {
+    super();
     this.repository = new Repository(join(this.home, "shop"));
   }
 
@@ -52,41 +37,8 @@ export class Broker {
     return broker;
   }
 
-  /** The address of the page, without a slash at the end. */
   get address(): string {
     return `http://127.0.0.1:${this.port}`;
-  }
-
-  url(path: string): string {
-    return `${this.address}${path}`;
-  }
-
-  /** Calls an operation by REST, as a script would. Arguments are flat, as those of a tool. */
-  async call<Id extends keyof Operations>(id: Id, args: Args<Id>): Promise<Answer<Id>> {
-    const [method, template] = operations[id] as readonly [string, string];
-    const rest = new Map(Object.entries(args).filter(([, value]) => value !== undefined));
-    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const value = rest.get(name);
-      rest.delete(name);
-      return encodeURIComponent(String(value));
-    });
-    const isSent = method === "POST" || method === "PATCH";
-    const pairs = isSent ? [] : [...rest].flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
-    const answer = await fetch(`${this.url(path)}?${new URLSearchParams(pairs)}`, {
-      method,
-      headers: {
-        ...(isSent && { "content-type": "application/json" }),
-        ...(this.token !== null && { authorization: `Bearer ${this.token}` }),
-      },
-      ...(isSent && { body: JSON.stringify(Object.fromEntries(rest)) }),
-    });
-    if (!answer.ok) throw new Refused((await answer.json()) as Problem, answer.status);
-    return (answer.status === 204 ? null : await answer.json()) as Answer<Id>;
-  }
-
-  /** A scripted agent of this name. */
-  agent(name: string): Agent {
-    return new Agent(this, name);
   }
 
   /** Runs a command of the command line against this broker; returns its stdout. */
@@ -98,14 +50,8 @@ export class Broker {
 
   /** Ends the broker with a signal and waits for its exit. */
   async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
-    const running = this.process;
-    if (running === null) return;
+    if (this.process !== null) await end(this.process, signal);
     this.process = null;
-    if (running.exitCode === null && running.signalCode === null) {
-      const exited = once(running, "exit", { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
-      running.kill(signal);
-      await exited;
-    }
   }
 
   /** Starts the broker: on a free port for the first time, then on the same port again. */
@@ -120,6 +66,7 @@ export class Broker {
       stdio: ["ignore", "pipe", log],
     });
     this.process = started;
+    if (started.stdout === null) throw new Error("the broker has no output");
     for await (const line of createInterface({ input: started.stdout })) {
       const port = /^listening http:\/\/127\.0\.0\.1:(\d+)$/.exec(line)?.[1];
       if (port !== undefined) {
@@ -165,4 +112,12 @@ export class Broker {
   private environment(): NodeJS.ProcessEnv {
     return { PATH: process.env.PATH, HOME: this.home, USER: "ann" };
   }
+}
+
+/** Sends a signal to a process and waits for its exit. */
+export async function end(running: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (running.exitCode !== null || running.signalCode !== null) return;
+  const exited = once(running, "exit", { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+  running.kill(signal);
+  await exited;
 }
