@@ -359,6 +359,9 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::ListReviewers => run!(ListReviewers, reviewer_pool::list),
         OperationId::SpawnReviewer => run!(SpawnReviewer, reviewer_pool::spawn),
         OperationId::KillReviewer => run!(KillReviewer, reviewer_pool::kill),
+        OperationId::CountReviews | OperationId::GetFile | OperationId::ListProjects => {
+            Err(ErrorBody::new(ErrorCode::NotReady, "this operation is not available yet").into())
+        }
         OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),
         OperationId::ListPersonas => run!(ListPersonas, admin::personas),
         OperationId::GetConfig => run!(GetConfig, admin::config),

@@ -16,7 +16,7 @@ use crate::{
     metrics::Metrics,
     review::CommandOutcome,
     reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
-    submission::{Changes, Submissions, check_seat_name, front_matter_verdicts},
+    submission::{Changes, Submissions, check_seat_name, verdict_in_message},
     supervisor::SupervisorMessage,
 };
 use domain::{
@@ -182,7 +182,7 @@ impl Broker {
         }
         let problem =
             |problem| BrokerError::InvalidArgument { field: "body", problem: format!("front matter: {problem}") };
-        front_matter_verdicts::verdict_in(&message.body, &review, seat).transpose().map_err(problem)
+        verdict_in_message::verdict_in(&message.body, &review, seat).transpose().map_err(problem)
     }
 
     /// Reads everything that is committed.

@@ -4,7 +4,7 @@
 mod content_preparation;
 mod diff_between_rounds;
 mod finding_locations;
-pub(crate) mod front_matter_verdicts;
+pub(crate) mod verdict_in_message;
 
 pub use diff_between_rounds::{Bases, Changes};
 

@@ -45,6 +45,21 @@ pub struct Persona {
     pub front_matter: bool,
 }
 
+/// Response of list_projects: the projects that the broker knows.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ListProjectsResponse {
+    pub projects: Vec<Project>,
+}
+
+/// A project whose reviews the broker keeps.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Project {
+    pub name: String,
+    /// The folder of its repository. Only for an operator on this machine.
+    pub root: Option<String>,
+}
+
 /// Response of get_config: the settings in force, with secrets hidden.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Config(pub Map<String, Value>);

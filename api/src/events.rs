@@ -15,6 +15,7 @@ use domain::{
     verdict::Verdict,
     waiting_on::Turn,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most characters of a text inside an event. The full text is in the review.
@@ -27,7 +28,8 @@ const MAX_ITEMS: usize = 20;
 const LINE_CHARS: usize = 200;
 
 /// One event of the log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LiveEvent")]
 pub struct Event {
     /// The sequence number in the log.
     pub seq: u64,
@@ -54,7 +56,7 @@ pub struct Event {
 }
 
 /// The fields `kind` and `data` of an event. Texts and lists are bounded; keys and digests are left out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(tag = "kind", content = "data", rename_all = "snake_case")]
 pub enum EventData {
@@ -195,7 +197,7 @@ pub enum EventData {
 }
 
 /// An issue that an approval resolved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettledIssue {
     pub issue_id: String,
     pub status: FindingStatus,

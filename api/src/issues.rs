@@ -102,6 +102,8 @@ pub struct Issue {
     pub grounding_note: Option<String>,
     pub persona: String,
     pub reviewer_id: String,
+    /// The verdict that raised it. It is verdict_id of one of the review's iterations.
+    pub verdict_id: u64,
     pub round: u32,
     pub created_at: jiff::Timestamp,
     /// True if it blocks approval.
@@ -189,6 +191,7 @@ impl From<&Finding> for Issue {
             grounding_note,
             persona: finding.persona.clone(),
             reviewer_id: finding.by.clone(),
+            verdict_id: finding.verdict_id,
             round: finding.round,
             created_at: finding.at.into(),
             blocks: None,
@@ -219,7 +222,8 @@ pub struct IssueTotals {
     pub answered: Vec<String>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+/// Counts of open issues.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenBySeverity {
     pub critical: usize,
     pub high: usize,

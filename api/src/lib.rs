@@ -7,7 +7,8 @@
 //! - one module per noun with the request and response types of its operations
 //! - [`error`]: error codes and the body of an error response
 //! - [`decode`]: reads a request from JSON, forgiving the slips that models make
-//! - [`json_schema`], [`openapi`]: JSON schemas of requests and responses, and the OpenAPI document
+//! - [`json_schema`], [`openapi`], [`typescript`]: JSON schemas of requests and responses, the OpenAPI document, and the
+//!   types of the web page
 
 pub mod admin;
 pub mod claims;
@@ -18,9 +19,11 @@ pub mod description_placeholders;
 pub mod diffs;
 pub mod error;
 pub mod events;
+pub mod files;
 pub mod history;
 pub mod issues;
 pub mod json_schema;
+pub mod live_frames;
 pub mod messages;
 pub mod next_field;
 pub mod openapi;
@@ -29,8 +32,10 @@ pub mod proposals;
 pub mod reviewer_pool;
 pub mod reviews;
 pub mod route;
+pub mod session;
 pub mod stats;
 pub mod truncation;
+pub mod typescript;
 pub mod verdicts;
 pub mod webhooks;
 

@@ -1,10 +1,13 @@
 //! Generates the OpenAPI 3.1 document from the table of operations and the schemas of its types.
 
+mod named_types;
+
 use crate::{
     description_placeholders::Placeholders,
     operation::{OperationId, PREFIX, ROUTES},
     route::{Format, Route},
 };
+use named_types::NamedTypes;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
@@ -19,12 +22,13 @@ pub fn document() -> &'static Value {
 }
 
 fn build() -> Value {
-    let (mut paths, mut schemas) = (Map::new(), Map::new());
-    schemas.insert("Problem".into(), problem_schema());
+    let (mut paths, types) = (Map::new(), NamedTypes::collect());
     for route in ROUTES {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[route.method.as_str().to_ascii_lowercase()] = describe(route, &mut schemas);
+        path[route.method.as_str().to_ascii_lowercase()] = describe(route, &types);
     }
+    let mut schemas = types.schemas;
+    schemas.insert("Problem".into(), problem_schema());
     paths.insert(format!("{PREFIX}/events"), json!({ "get": events() }));
     paths.insert(format!("{PREFIX}/ws-ticket"), json!({ "post": ticket() }));
     json!({
@@ -71,12 +75,12 @@ fn problem_schema() -> Value {
     })
 }
 
-fn describe(route: &Route, schemas: &mut Map<String, Value>) -> Value {
+fn describe(route: &Route, types: &NamedTypes) -> Value {
     let (operation, placeholders) = (route.operation, Placeholders::with_names());
-    let mut input = operation.request_schema().clone();
+    let mut input = types.request(operation);
     placeholders.fill_schema(&mut input);
-    let output = operation.response_schema();
-    let has_version = output.get("properties").is_some_and(|properties| properties.get("version").is_some());
+    let has_version =
+        operation.response_schema().get("properties").is_some_and(|properties| properties.get("version").is_some());
     let has_etag = has_version && route.is_about_a_review();
     let required = take_required(&mut input);
     let mut properties = take_properties(&mut input);
@@ -107,7 +111,7 @@ fn describe(route: &Route, schemas: &mut Map<String, Value>) -> Value {
     }
     parameters.extend(headers(route, has_etag));
     described["parameters"] = parameters.into();
-    described["responses"] = responses(route, named(output, schemas), has_etag);
+    described["responses"] = responses(route, &types.response(operation), has_etag);
     described["tags"] = json!([route.path.split('/').nth(3).unwrap_or_default()]);
     if operation.is_tool() {
         described["x-tool"] = operation.name().into();
@@ -121,9 +125,13 @@ fn texts(route: &Route) -> (&'static str, &'static str) {
         Format::Json => (route.operation.title(), route.operation.description()),
         Format::Diff => (
             "The diff of a round",
-            "JSON pages as in get_review, or the whole diff with Accept: text/x-diff. file, since_round, content and round choose which part.",
+            "JSON pages as in get_review, or the whole diff with Accept: text/x-diff. file, since_round, content and round choose which part. With content_hash the text never changes and can be cached.",
         ),
         Format::Patch => ("The diff as a mail", "For `git am` or `git apply`."),
+        Format::CounterPatch => (
+            "A counter-patch",
+            "The whole counter-patch of a round as text: the latest one, or that of the seat of `persona`.",
+        ),
     }
 }
 
@@ -151,23 +159,18 @@ fn parameter(location: &str, name: &str, mut schema: Value, required: bool) -> V
     parameter
 }
 
-/// Adds a response schema to the named ones and returns a reference to it.
-fn named(mut output: Map<String, Value>, schemas: &mut Map<String, Value>) -> Value {
-    let title = output.remove("title");
-    let name = title.as_ref().and_then(Value::as_str).unwrap_or("Response").to_owned();
-    let reference = json!({ "$ref": format!("#/components/schemas/{name}") });
-    schemas.insert(name, output.into());
-    reference
-}
-
-fn responses(route: &Route, schema: Value, has_etag: bool) -> Value {
+fn responses(route: &Route, schema: &Value, has_etag: bool) -> Value {
     let plain = json!({ "schema": { "type": "string" } });
     let content = match route.format {
         Format::Patch => json!({ "text/x-patch": plain }),
+        Format::CounterPatch => json!({ "text/x-diff": plain }),
         Format::Diff => json!({ "application/json": { "schema": schema }, "text/x-diff": plain }),
         Format::Json => json!({ "application/json": { "schema": schema } }),
     };
     let mut success = json!({ "description": "Success.", "content": content });
+    if route.format == Format::Diff {
+        success["headers"]["Content-Hash"] = json!({ "description": "The content_hash of the diff, if the response is text.", "schema": { "type": "string" } });
+    }
     if has_etag {
         success["headers"]["ETag"] = json!({ "description": "The review's version. Weak if the response is text.", "schema": { "type": "string" } });
     }
@@ -211,8 +214,8 @@ fn events() -> Value {
     json!({
         "operationId": "subscribe",
         "summary": "Live events",
-        "description": "The event log as endless server-sent events. docs/events.md describes them. /ws offers a WebSocket \
-                        with the same query.",
+        "description": "The event log as endless server-sent events. docs/events.md describes them; the data of each is a \
+                        LiveFrame. /ws offers a WebSocket with the same query.",
         "parameters": parameters,
         "responses": {
             "200": { "description": "The stream.", "content": { "text/event-stream": { "schema": { "type": "string" } } } },
@@ -248,19 +251,5 @@ fn ticket() -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::document;
-    use std::{env, fs, path::Path};
-
-    /// `cargo xtask openapi` sets the variable.
-    #[test]
-    fn the_committed_document_is_up_to_date() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
-        let text = format!("{}\n", serde_json::to_string_pretty(document()).expect("JSON"));
-        if env::var_os("COUNTERSIGN_UPDATE_OPENAPI").is_some() {
-            fs::write(&file, &text).expect("docs/openapi.json can be written");
-        }
-        let committed = fs::read_to_string(&file).unwrap_or_default();
-        assert!(committed == text, "docs/openapi.json is out of date: run `cargo xtask openapi` and check the diff");
-    }
-}
+#[path = "openapi_tests.rs"]
+mod tests;

@@ -34,6 +34,8 @@ pub struct ProposalRequest {
     /// Only what changed since this earlier round: diff then leads from its files to those of the requested round.
     #[schemars(range(min = 1))]
     pub since_round: Option<u32>,
+    /// Only this content: if the requested content has another hash, the call is refused as stale_content.
+    pub content_hash: Option<ContentHash>,
     /// The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch.
     pub persona: Option<String>,
     /// The next_cursor of the previous page, with unchanged round, file, content, since_round and persona.
@@ -45,7 +47,6 @@ pub struct ProposalRequest {
 /// Which content of a round. The two differ after a counter-patch was accepted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum ContentChoice {
     #[default]
     Active,

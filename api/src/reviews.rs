@@ -5,7 +5,7 @@ pub use domain::content::{CreateReviewRequest, TargetRequest};
 use crate::{
     consensus::{Consensus, Policy, dollars},
     diffs::{DiffState, Files},
-    issues::IssueTotals,
+    issues::{IssueTotals, OpenBySeverity},
     next_field::next_step,
     truncation::{excerpt, paged_excerpt},
 };
@@ -91,6 +91,12 @@ pub struct ListReviewsRequest {
     pub branch: Option<String>,
     /// Only reviews that this name proposed or holds a seat of.
     pub participant: Option<String>,
+    /// Only reviews that this name proposed.
+    pub proposer: Option<String>,
+    /// Only reviews with a seat of this persona.
+    pub persona: Option<String>,
+    /// Only reviews whose intent contains this text, in any case, or whose number it is (R-12 or 12).
+    pub q: Option<String>,
     /// Only this kind of proposal.
     pub category: Option<Category>,
     /// Only this project. Not allowed with projects.
@@ -102,6 +108,8 @@ pub struct ListReviewsRequest {
     pub limit: Option<u32>,
     /// The next_cursor of the previous page.
     pub cursor: Option<String>,
+    /// Adds seats, counts of open issues, the size of the diff, cost and escalation to each row. Default false.
+    pub details: Option<bool>,
     /// Only reviews in which it is your turn (waiting_on). Requires caller_id or a token.
     pub my_turn: Option<bool>,
     /// With my_turn, the role you act in. "operator" also lists reviews that wait for an operator. Default: the role of
@@ -167,6 +175,35 @@ pub struct ReviewRow {
     pub counter_patch: CounterPatchState,
     pub created_at: jiff::Timestamp,
     pub updated_at: jiff::Timestamp,
+    /// Only with details=true.
+    #[serde(flatten)]
+    pub details: Option<RowDetails>,
+}
+
+/// What a row of list_reviews has beside its other fields with details=true.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RowDetails {
+    pub seats: Vec<SeatState>,
+    /// Counts of open issues.
+    pub open_issues: OpenBySeverity,
+    /// The base as the proposer named it, or else the start of the base commit. Absent without a diff.
+    pub base: Option<String>,
+    /// The number of files that the diff changes. Absent without a diff, like additions and deletions.
+    pub files: Option<u64>,
+    /// Added lines.
+    pub additions: Option<u64>,
+    /// Removed lines.
+    pub deletions: Option<u64>,
+    /// Cost of the verdicts so far. Absent if no reviewer has reported one.
+    pub cost_usd: Option<f64>,
+    /// A person should look at the review.
+    pub escalate: bool,
+    pub escalate_why: Option<Escalation>,
+    /// From this round on, a request for changes also escalates to a person.
+    pub max_rounds: u32,
+    /// The last verdict on this content.
+    pub verdict: Option<Verdict>,
 }
 
 impl ReviewRow {
@@ -188,8 +225,60 @@ impl ReviewRow {
             counter_patch: review.into(),
             created_at: review.created_at.into(),
             updated_at: review.updated_at.into(),
+            details: None,
         }
     }
+}
+
+/// Arguments of count_reviews: the filters of list_reviews, except for the status.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CountReviewsRequest {
+    /// Only reviews of this branch.
+    pub branch: Option<String>,
+    /// Only reviews that this name proposed or holds a seat of.
+    pub participant: Option<String>,
+    /// Only reviews that this name proposed.
+    pub proposer: Option<String>,
+    /// Only reviews with a seat of this persona.
+    pub persona: Option<String>,
+    /// Only reviews whose intent contains this text, in any case, or whose number it is (R-12 or 12).
+    pub q: Option<String>,
+    /// Only this kind of proposal.
+    pub category: Option<Category>,
+    /// Only this project. Not allowed with projects.
+    pub project: Option<String>,
+    /// Only these projects. Not allowed with project.
+    pub projects: Option<Vec<String>>,
+    /// The role you act in. "operator" also counts reviews that wait for an operator in my_turn. Default: the role of your
+    /// token, else proposer and reviewer.
+    pub role: Option<Authority>,
+    /// Your own id. With it, or with a token, the response has my_turn.
+    pub caller_id: Option<String>,
+}
+
+/// Response of count_reviews.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CountReviewsResponse {
+    pub by_status: StatusCounts,
+    /// Reviews that wait for an operator.
+    pub escalated: u64,
+    /// Reviews in which it is your turn. Absent if the broker does not know who you are.
+    pub my_turn: Option<u64>,
+}
+
+/// The number of reviews in each status.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatusCounts {
+    pub pending: u64,
+    pub claimed: u64,
+    pub in_review: u64,
+    pub changes_requested: u64,
+    pub approved: u64,
+    pub rejected: u64,
+    pub cancelled: u64,
+    pub closed: u64,
 }
 
 #[skip_serializing_none]
@@ -361,6 +450,9 @@ pub struct ReviewStatusResponse {
     pub counter_patch: CounterPatchState,
     #[serde(flatten)]
     pub messages: MessageTotals,
+    /// The commit that the branch of the target points at now. Absent without a branch, and if it is unknown. Only
+    /// get_review_status returns it.
+    pub branch_head: Option<String>,
     pub cancel_reason: Option<String>,
     /// Only after a wait: whether it ended without a change.
     pub timed_out: Option<bool>,
@@ -382,6 +474,7 @@ impl ReviewStatusResponse {
             cost_usd: (review.cost_micro_usd > 0).then(|| dollars(review.cost_micro_usd)),
             counter_patch: review.into(),
             messages: MessageTotals::new(review, caller),
+            branch_head: None,
             cancel_reason: review.cancel_reason.as_deref().map(excerpt),
             timed_out: None,
         }
@@ -423,6 +516,8 @@ pub struct SeatState {
     pub claimed_by: Option<String>,
     pub claim_generation: Option<u32>,
     pub claimed_at: Option<jiff::Timestamp>,
+    /// When the claim expires, unless its holder makes another call about the review. Absent while no vote is owed.
+    pub lease_ends_at: Option<jiff::Timestamp>,
     /// This seat's vote on the current content.
     pub verdict: Option<Verdict>,
     /// The reviewer that this seat is reserved for, because it is asked to look again.
@@ -440,6 +535,7 @@ impl From<&Seat> for SeatState {
             claimed_by: claim.map(|claim| claim.by.clone()),
             claim_generation: claim.map(|claim| claim.generation),
             claimed_at: claim.map(|claim| claim.at.into()),
+            lease_ends_at: None,
             verdict: seat.vote,
             reserved_for: seat.reserved_for().filter(|_| seat.is_free()).map(str::to_owned),
             could_not_review: seat.gave_up.as_deref().map(excerpt),

@@ -15,6 +15,8 @@ pub enum Format {
     Diff,
     /// The diff as a mail for `git am`.
     Patch,
+    /// A counter-patch as text.
+    CounterPatch,
 }
 
 /// A REST route of an operation. Names in braces in the path are arguments.

@@ -1,11 +1,11 @@
 use super::*;
-use crate::diff::Operation;
+use crate::diff::FileOperation;
 
 fn file(path: &str, old_path: Option<&str>) -> AffectedFile {
     AffectedFile {
         path: path.into(),
         old_path: old_path.map(Into::into),
-        operation: Operation::Modify,
+        operation: FileOperation::Modify,
         added: 1,
         removed: 0,
         binary: false,

@@ -23,14 +23,14 @@ pub struct AffectedFile {
     /// The source of a rename or copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
-    pub operation: Operation,
+    pub operation: FileOperation,
     pub added: u32,
     pub removed: u32,
     pub binary: bool,
 }
 
 string_enum! {
-    Operation {
+    FileOperation {
         Create = "create",
         Modify = "modify",
         Delete = "delete",
@@ -203,20 +203,22 @@ impl Files {
         for patch in patches {
             let file = affected(patch);
             let removed = match file.operation {
-                Operation::Delete => Some(&file.path),
-                Operation::Rename => file.old_path.as_ref(),
-                Operation::Create | Operation::Modify | Operation::Copy | Operation::Mode => None,
+                FileOperation::Delete => Some(&file.path),
+                FileOperation::Rename => file.old_path.as_ref(),
+                FileOperation::Create | FileOperation::Modify | FileOperation::Copy | FileOperation::Mode => None,
             };
             let kept = removed.and_then(|path| Some((path, *written.get(path)?)));
             // Two files may swap their names in one diff. Git does that correctly.
-            let kept = kept.filter(|(_, moved)| !moved || file.operation == Operation::Delete).map(|(path, _)| path);
+            let kept =
+                kept.filter(|(_, moved)| !moved || file.operation == FileOperation::Delete).map(|(path, _)| path);
             if let Some(path) = kept {
                 let detail = format!("git keeps {}, because the diff writes it before removing it", excerpt(path));
                 flags.push(Flag { kind: FlagKind::TextOutsideHunks, path: Some(path.clone()), detail });
                 self.by_path.remove(path);
             }
-            if file.operation != Operation::Delete {
-                written.insert(file.path.clone(), matches!(file.operation, Operation::Rename | Operation::Copy));
+            if file.operation != FileOperation::Delete {
+                written
+                    .insert(file.path.clone(), matches!(file.operation, FileOperation::Rename | FileOperation::Copy));
             }
             self.add(file);
         }
@@ -240,8 +242,8 @@ impl Files {
 }
 
 /// The combined operation of two patches to one path, or `None` if both are listed.
-fn combine(first: Operation, second: Operation) -> Option<Operation> {
-    use Operation::{Copy, Create, Delete, Mode, Modify, Rename};
+fn combine(first: FileOperation, second: FileOperation) -> Option<FileOperation> {
+    use FileOperation::{Copy, Create, Delete, Mode, Modify, Rename};
     match (first, second) {
         (Create | Modify | Rename | Copy, Modify | Mode) => Some(first),
         (Mode, Modify | Mode) => Some(second),
@@ -258,22 +260,22 @@ fn combine(first: Operation, second: Operation) -> Option<Operation> {
 fn affected(patch: &Patch<'_>) -> AffectedFile {
     let moved = patch.old.is_some() && patch.new.is_some() && patch.old != patch.new;
     let operation = if patch.created {
-        Operation::Create
+        FileOperation::Create
     } else if patch.deleted {
-        Operation::Delete
+        FileOperation::Delete
     } else if patch.copied {
-        Operation::Copy
+        FileOperation::Copy
     } else if moved || patch.renamed {
         // Git renames the file even if only `---` and `+++` differ.
-        Operation::Rename
+        FileOperation::Rename
     } else if patch.hunks.is_empty() && !patch.binary {
-        Operation::Mode
+        FileOperation::Mode
     } else {
-        Operation::Modify
+        FileOperation::Modify
     };
     let old_path = match operation {
-        Operation::Rename | Operation::Copy => patch.old.as_deref().map(header::to_display),
-        Operation::Create | Operation::Modify | Operation::Delete | Operation::Mode => None,
+        FileOperation::Rename | FileOperation::Copy => patch.old.as_deref().map(header::to_display),
+        FileOperation::Create | FileOperation::Modify | FileOperation::Delete | FileOperation::Mode => None,
     };
     let (added, removed, binary) = (patch.added, patch.removed, patch.binary);
     AffectedFile { path: patch.display_path(), old_path, operation, added, removed, binary }

@@ -179,6 +179,8 @@ pub struct Finding {
     pub found: NewFinding,
     pub persona: String,
     pub by: String,
+    /// The verdict that raised it.
+    pub verdict_id: u64,
     pub round: u32,
     pub at: Timestamp,
     /// The content that `found.location` refers to.

@@ -90,10 +90,6 @@ macro_rules! string_enum {
         }
 
         impl schemars::JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
             }

@@ -54,6 +54,8 @@ pub struct Message {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Iteration {
+    /// The verdict's id within its review. Issues that it raised name it.
+    pub verdict_id: u64,
     pub round: u32,
     pub persona: String,
     pub reviewer_id: String,

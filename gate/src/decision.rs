@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use domain::diff::{self, AffectedFile, Operation};
+use domain::diff::{self, AffectedFile, FileOperation};
 use domain::glob::Globs;
 use domain::ids::ReviewNumber;
 use git::{GitError, GitSettings, Repository, UserRepo};
@@ -350,8 +350,12 @@ impl Gate {
 fn paths_of(files: &[AffectedFile]) -> BTreeSet<String> {
     let paths = files.iter().flat_map(|file| {
         let old = match file.operation {
-            Operation::Rename => file.old_path.clone(),
-            Operation::Create | Operation::Modify | Operation::Delete | Operation::Copy | Operation::Mode => None,
+            FileOperation::Rename => file.old_path.clone(),
+            FileOperation::Create
+            | FileOperation::Modify
+            | FileOperation::Delete
+            | FileOperation::Copy
+            | FileOperation::Mode => None,
         };
         [Some(file.path.clone()), old]
     });

@@ -29,7 +29,8 @@ cargo xtask COMMAND
   git-differential [REPOSITORY]
                        compare the check of diffs in the broker with git on a history
                          [default: this repository], random hunks and mutated diffs
-  openapi              write docs/openapi.json, the description of the REST API
+  openapi              write docs/openapi.json, the description of the REST API, and the types of
+                         the web page (web/src/api/generated.ts)
   schemathesis [N]     send N generated requests (100) to each operation of the REST API
   soak [MINUTES]       run the broker under load for a long time
   prepare              migrate a scratch database and rebuild .sqlx/

@@ -1,4 +1,5 @@
-//! The sessions of dedicated reviewers that are not at work: deletes those of ended reviews, and stops reviewers for good.
+//! Dedicated reviewers between two turns, when no process of theirs runs: deletes the stored client sessions of ended
+//! reviews, and lets an operator stop such a reviewer so that it gets no further turn.
 
 use super::{LiveReviewer, ReviewerPool, State, exited_reviewers};
 use crate::{error::BrokerError, mailbox::ActorStats, reviewer_process::session_home, workspace};

@@ -7,7 +7,7 @@ use super::Submissions;
 use crate::error::BrokerError;
 use domain::{
     content::Content,
-    diff::{AffectedFile, Operation},
+    diff::{AffectedFile, FileOperation},
     finding::{
         Anchor, Finding, FindingNumber, Grounding, Lines, LocatedText, Location, NewFinding,
         anchor::{is_as_suggested, project_all, removed_lines},
@@ -211,8 +211,8 @@ fn text_of(stored: &FileContent) -> FileText<'_> {
 /// The path of a file of `old` in `new`. It differs only if one of the two renames the file; a copy leaves the original
 /// in place.
 fn path_in(old: &Content, new: &Content, path: &str) -> String {
-    let renamed = |file: &&AffectedFile| file.operation == Operation::Rename;
-    let is_there = new.files.iter().any(|file| file.path == path && file.operation != Operation::Delete);
+    let renamed = |file: &&AffectedFile| file.operation == FileOperation::Rename;
+    let is_there = new.files.iter().any(|file| file.path == path && file.operation != FileOperation::Delete);
     if is_there {
         return path.to_owned();
     }

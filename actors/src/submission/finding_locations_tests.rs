@@ -1,11 +1,11 @@
 use super::path_in;
 use domain::{
     content::Content,
-    diff::{AffectedFile, Operation},
+    diff::{AffectedFile, FileOperation},
 };
 
-fn content(files: &[(Operation, Option<&str>, &str)]) -> Content {
-    let file = |(operation, old_path, path): &(Operation, Option<&str>, &str)| AffectedFile {
+fn content(files: &[(FileOperation, Option<&str>, &str)]) -> Content {
+    let file = |(operation, old_path, path): &(FileOperation, Option<&str>, &str)| AffectedFile {
         path: (*path).into(),
         old_path: old_path.map(Into::into),
         operation: *operation,
@@ -26,7 +26,7 @@ fn content(files: &[(Operation, Option<&str>, &str)]) -> Content {
 
 #[test]
 fn only_a_rename_leads_elsewhere() {
-    use Operation::{Copy, Delete, Modify, Rename};
+    use FileOperation::{Copy, Delete, Modify, Rename};
     let plain = content(&[(Modify, None, "a")]);
     let renamed = content(&[(Rename, Some("a"), "b")]);
     let copied = content(&[(Copy, Some("a"), "b")]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Stdio;
 
-use domain::diff::{AffectedFile, Operation, summarize};
+use domain::diff::{AffectedFile, FileOperation, summarize};
 
 use super::*;
 use std::process::Command;
@@ -39,12 +39,12 @@ fn by_git(repo: &TestRepo, from: &str, to: &str) -> Vec<AffectedFile> {
             stats.nth(1).unwrap();
         }
         let operation = match columns[4].as_bytes()[0] {
-            b'A' => Operation::Create,
-            b'D' => Operation::Delete,
-            b'R' => Operation::Rename,
-            b'C' => Operation::Copy,
-            _ if columns[2] == columns[3] => Operation::Mode,
-            _ => Operation::Modify,
+            b'A' => FileOperation::Create,
+            b'D' => FileOperation::Delete,
+            b'R' => FileOperation::Rename,
+            b'C' => FileOperation::Copy,
+            _ if columns[2] == columns[3] => FileOperation::Mode,
+            _ => FileOperation::Modify,
         };
         files.push(AffectedFile {
             path: shown(moved.as_ref().unwrap_or(&first)),

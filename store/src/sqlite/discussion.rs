@@ -96,7 +96,7 @@ impl Reader {
         limit: u32,
     ) -> Result<Vec<Iteration>, StoreError> {
         let rows = sqlx::query!(
-            "SELECT round, persona, reviewer, verdict, reason, summary, metrics, at_ms
+            "SELECT id, round, persona, reviewer, verdict, reason, summary, metrics, at_ms
              FROM verdicts WHERE review = ?1 AND round = ?2 AND (?3 OR verdict <> 'comment') ORDER BY id DESC LIMIT ?4",
             number.0,
             round,
@@ -108,6 +108,7 @@ impl Reader {
         rows.into_iter()
             .map(|row| {
                 Ok(Iteration {
+                    verdict_id: to_u64(row.id)?,
                     round: to_u32(row.round)?,
                     persona: row.persona,
                     reviewer_id: row.reviewer,

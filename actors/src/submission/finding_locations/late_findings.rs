@@ -4,7 +4,7 @@
 use super::Files;
 use domain::{
     content::Content,
-    diff::Operation,
+    diff::FileOperation,
     finding::{
         Lines, LocatedText, Location,
         anchor::{changed_lines, removed_lines},
@@ -115,7 +115,7 @@ impl ContentFiles {
 
 /// The path that a file at the base has after the change.
 pub(super) fn path_after<'a>(content: &'a Content, path: &'a str) -> &'a str {
-    let mut renamed = content.files.iter().filter(|file| file.operation == Operation::Rename);
+    let mut renamed = content.files.iter().filter(|file| file.operation == FileOperation::Rename);
     renamed.find(|file| file.old_path.as_deref() == Some(path)).map_or(path, |file| &file.path)
 }
 

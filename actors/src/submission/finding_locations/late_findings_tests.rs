@@ -1,7 +1,7 @@
 use super::{ChangesSince, ContentFiles};
 use domain::{
     content::Content,
-    diff::{AffectedFile, Operation},
+    diff::{AffectedFile, FileOperation},
     finding::{Lines, LocatedText, Location},
     review::DiffSide,
 };
@@ -57,7 +57,7 @@ fn the_old_side_of_a_renamed_file_has_its_old_path() {
     let renamed = AffectedFile {
         path: "b".into(),
         old_path: Some("a".into()),
-        operation: Operation::Rename,
+        operation: FileOperation::Rename,
         added: 0,
         removed: 1,
         binary: false,

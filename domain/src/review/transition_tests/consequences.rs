@@ -1,4 +1,4 @@
-//! What goes along with a change of status.
+//! Tests what else a command changes beside the status: leases, generations, votes, reservations and escalations.
 
 use super::{
     LEASE, RULES, START, accept, acceptance, after, after_all, approved, asked_back, auto_rejected, cancel, cancelled,

@@ -7,8 +7,16 @@ function element(name, attributes, ...children) {
   return made;
 }
 
+let named = {};
+
+// The schema itself, or the named one that it refers to.
+function resolved(schema) {
+  return schema.$ref ? { ...named[schema.$ref.split("/").pop()], ...schema } : schema;
+}
+
 // An example value that holds only what the schema requires.
-function skeleton(schema) {
+function skeleton(given) {
+  const schema = resolved(given);
   if (schema.enum) return schema.enum[0];
   if (schema.type === "object") {
     const required = schema.required ?? [];
@@ -20,7 +28,8 @@ function skeleton(schema) {
 function field(parameter) {
   const label = element("span", { textContent: parameter.name, className: parameter.required ? "required" : "" });
   const input = element("input", { name: parameter.name, required: parameter.required ?? false });
-  input.placeholder = (parameter.schema.enum ?? [parameter.schema.type]).join(" | ");
+  const schema = resolved(parameter.schema);
+  input.placeholder = (schema.enum ?? [schema.type]).join(" | ");
   return element("label", {}, label, input, element("small", { textContent: parameter.description ?? "" }));
 }
 
@@ -59,7 +68,7 @@ function show(path, method, operation) {
   if (schema) {
     const value = JSON.stringify(skeleton(schema), null, 2);
     form.append(element("label", {}, "Body", element("textarea", { name: "body", value, spellcheck: false })));
-    const known = Object.entries(schema.properties).map(([name, field]) => `${name}: ${field.description ?? field.type}`);
+    const known = Object.entries(schema.properties).map(([name, field]) => `${name}: ${field.description ?? resolved(field).type}`);
     form.append(element("details", {}, element("summary", { textContent: "Fields" }), element("pre", { textContent: known.join("\n") })));
   }
   const output = element("pre", { hidden: true });
@@ -80,6 +89,7 @@ function show(path, method, operation) {
 
 async function start() {
   const api = await (await fetch("/api/v1/openapi.json")).json();
+  named = api.components.schemas;
   document.getElementById("about").textContent = `${api.info.description} Version ${api.info.version}.`;
   const groups = new Map();
   for (const [path, methods] of Object.entries(api.paths)) {

@@ -32,6 +32,8 @@ fn new_finding(review: &Review, persona: &str, by: &str, at: Timestamp, raised: 
         found: raised.found.clone(),
         persona: persona.into(),
         by: by.into(),
+        // A verdict has the number of its event, which is the version after it.
+        verdict_id: review.version,
         round: review.round.number,
         at,
         raised_on: review.round.content_hash.clone(),

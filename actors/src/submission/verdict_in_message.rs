@@ -121,5 +121,5 @@ fn short(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "front_matter_verdicts_tests.rs"]
+#[path = "verdict_in_message_tests.rs"]
 mod tests;

@@ -1,0 +1,45 @@
+//! Request and response types for reading a file as it is before or after a change.
+
+use crate::proposals::ContentChoice;
+use domain::{content::ContentHash, review::DiffSide};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FileRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// The file, by its path in affected_files.
+    pub path: String,
+    /// "old": the file before the change. "new": the file after it.
+    pub side: DiffSide,
+    /// An earlier round. Default: the current round.
+    #[schemars(range(min = 1))]
+    pub round: Option<u32>,
+    /// Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted".
+    pub content: Option<ContentChoice>,
+    /// Only this content: if the requested content has another hash, the call is refused as stale_content.
+    pub content_hash: Option<ContentHash>,
+}
+
+/// Response of get_file.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileResponse {
+    pub path: String,
+    pub side: DiffSide,
+    /// The content that the file belongs to.
+    pub content_hash: ContentHash,
+    /// False if the change creates the file (side "old") or deletes it (side "new").
+    pub exists: bool,
+    /// The file is not text, so `text` is absent.
+    pub binary: bool,
+    /// The text, or its first lines.
+    pub text: Option<String>,
+    /// The number of lines of the whole file.
+    pub lines_total: Option<u64>,
+    /// The file is larger than the limit, so `text` has only its first lines.
+    pub truncated: bool,
+}
