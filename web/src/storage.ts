@@ -6,6 +6,8 @@ import { useCallback, useSyncExternalStore } from "react";
 
 const PREFIX = "countersign.v1.";
 const listeners = new Set<() => void>();
+/** Holds what the browser does not keep, until the page is closed. */
+const memory = new Map<string, string>();
 
 function notify() {
   for (const listener of listeners) listener();
@@ -14,6 +16,8 @@ function notify() {
 if (typeof window !== "undefined") window.addEventListener("storage", notify);
 
 export function readText(key: string): string | null {
+  const held = memory.get(key);
+  if (held !== undefined) return held;
   try {
     return localStorage.getItem(PREFIX + key);
   } catch {
@@ -32,13 +36,15 @@ export function read<T>(key: string, isValid: (value: unknown) => value is T): T
   }
 }
 
-/** Whether the value was stored. `null` removes it. */
+/** Whether the value will survive a reload. `null` removes it. */
 export function write(key: string, value: unknown): boolean {
+  memory.delete(key);
   try {
     if (value === null) localStorage.removeItem(PREFIX + key);
     else localStorage.setItem(PREFIX + key, JSON.stringify(value));
     return true;
   } catch {
+    if (value !== null) memory.set(key, JSON.stringify(value));
     return false;
   } finally {
     notify();
@@ -46,12 +52,12 @@ export function write(key: string, value: unknown): boolean {
 }
 
 export function keysWithPrefix(prefix: string): string[] {
+  const held = [...memory.keys()].filter((key) => key.startsWith(prefix));
   try {
-    return Object.keys(localStorage)
-      .filter((key) => key.startsWith(PREFIX + prefix))
-      .map((key) => key.slice(PREFIX.length));
+    const stored = Object.keys(localStorage).map((key) => (key.startsWith(PREFIX) ? key.slice(PREFIX.length) : ""));
+    return [...new Set([...held, ...stored.filter((key) => key !== "" && key.startsWith(prefix))])];
   } catch {
-    return [];
+    return held;
   }
 }
 
@@ -62,7 +68,11 @@ export function subscribe(listener: () => void): () => void {
 }
 
 /** A stored value as React state, shared by all tabs. */
-export function useStored<T>(key: string, isValid: (value: unknown) => value is T, fallback: T): [T, (value: T) => void] {
+export function useStored<T>(
+  key: string,
+  isValid: (value: unknown) => value is T,
+  fallback: T,
+): [T, (value: T) => void] {
   const text = useSyncExternalStore(subscribe, () => readText(key));
   const parsed = text === null ? null : parse(text, isValid);
   const set = useCallback((value: T) => void write(key, value), [key]);

@@ -14,6 +14,7 @@ export function now(): number {
   return Date.now() + offsetMs;
 }
 
+const TICK_MS = 10_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -30,7 +31,8 @@ export function duration(ms: number): string {
 export function ago(at: string, nowMs: number): string {
   const ms = nowMs - Date.parse(at);
   if (Number.isNaN(ms)) return at;
-  if (ms < -5_000) return `in ${duration(-ms)}`;
+  // The clock of the page is renewed every ten seconds, so a new time may be slightly ahead of it.
+  if (ms < -TICK_MS - 5_000) return `in ${duration(-ms)}`;
   return ms < 10_000 ? "just now" : `${duration(ms)} ago`;
 }
 
@@ -39,11 +41,12 @@ let tick = now();
 let timer: ReturnType<typeof setInterval> | null = null;
 
 function subscribe(listener: () => void): () => void {
+  if (listeners.size === 0) tick = now();
   listeners.add(listener);
   timer ??= setInterval(() => {
     tick = now();
     for (const each of listeners) each();
-  }, 10_000);
+  }, TICK_MS);
   return () => {
     listeners.delete(listener);
     if (listeners.size === 0 && timer !== null) {

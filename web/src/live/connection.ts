@@ -11,6 +11,8 @@ export interface Live {
   databaseId: string | null;
   /** The broker was updated: this page is older than it. */
   isOutdated: boolean;
+  /** Another database answers since this page was opened: what it showed before is gone. */
+  isOtherDatabase: boolean;
 }
 
 export type LiveEvent = Exclude<LiveFrame, { type: "ready" } | { type: "dropped" }>;
@@ -39,6 +41,7 @@ export const start: Live = {
   build: null,
   databaseId: null,
   isOutdated: false,
+  isOtherDatabase: false,
 };
 
 export function isEvent(frame: LiveFrame): frame is LiveEvent {
@@ -55,7 +58,7 @@ export function step(live: Live, heard: Heard): [Live, Effect[]] {
     }
     case "unknown_since":
       return [
-        { ...live, state: "connecting", seq: null },
+        { ...live, state: "connecting", seq: null, isOtherDatabase: true },
         [{ do: "clear_all" }, { do: "dial", afterMs: 0 }],
       ];
     case "unauthorized":
@@ -84,6 +87,7 @@ function greeted(live: Live, ready: Extract<LiveFrame, { type: "ready" }>): [Liv
     build: live.build ?? ready.build,
     databaseId: ready.database_id,
     isOutdated,
+    isOtherDatabase: live.isOtherDatabase || isOtherDatabase,
   };
   if (isOtherDatabase) return [next, [{ do: "clear_all" }]];
   return [next, live.seq === null ? [{ do: "refetch_all" }] : []];

@@ -6,6 +6,9 @@ import { touched } from "./touched";
 
 const GATHER_MS = 100;
 const GATHER_HIDDEN_MS = 2_000;
+/** While events keep coming, each wait is twice as long as the last one, up to this. */
+const GATHER_MAX_MS = 4_000;
+const REFUSAL_TIMEOUT_MS = 5_000;
 
 export class LiveSocket {
   private live = start;
@@ -14,6 +17,9 @@ export class LiveSocket {
   private nextDialAt: number | null = null;
   private gathered = new Map<string, readonly unknown[]>();
   private gatherTimer: ReturnType<typeof setTimeout> | null = null;
+  private gatherMs = GATHER_MS;
+  private lastFlushAt = 0;
+  private attempt = 0;
   private pausedEvents = 0;
   private isPaused = false;
   private snapshot: LiveSnapshot;
@@ -26,15 +32,22 @@ export class LiveSocket {
 
   /** Connects, and stays connected until the returned function is called. */
   start(): () => void {
-    const dialNow = () => {
-      if (this.live.state === "offline" && document.visibilityState === "visible") this.dialIn(0);
+    // The old connection may be dead without a sign of it after the network changed.
+    const onOnline = () => {
+      if (this.live.state === "offline" || this.live.state === "live") this.dialIn(0);
     };
-    addEventListener("online", dialNow);
-    document.addEventListener("visibilitychange", dialNow);
+    const onVisible = () => {
+      if (document.visibilityState !== "visible") return;
+      if (this.live.state === "offline") this.dialIn(0);
+      if (!this.isPaused) this.flush();
+    };
+    addEventListener("online", onOnline);
+    document.addEventListener("visibilitychange", onVisible);
     this.dialIn(0);
     return () => {
-      removeEventListener("online", dialNow);
-      document.removeEventListener("visibilitychange", dialNow);
+      removeEventListener("online", onOnline);
+      document.removeEventListener("visibilitychange", onVisible);
+      this.attempt += 1;
       if (this.dialTimer !== null) clearTimeout(this.dialTimer);
       if (this.gatherTimer !== null) clearTimeout(this.gatherTimer);
       const socket = this.socket;
@@ -100,13 +113,17 @@ export class LiveSocket {
 
   private gather(): void {
     if (this.gatherTimer !== null || this.isPaused) return;
-    const wait = document.visibilityState === "hidden" ? GATHER_HIDDEN_MS : GATHER_MS;
+    const isBusy = Date.now() - this.lastFlushAt < this.gatherMs;
+    this.gatherMs = isBusy ? Math.min(this.gatherMs * 2, GATHER_MAX_MS) : GATHER_MS;
+    const wait = document.visibilityState === "hidden" ? Math.max(GATHER_HIDDEN_MS, this.gatherMs) : this.gatherMs;
     this.gatherTimer = setTimeout(() => this.flush(), wait);
   }
 
   private flush(): void {
     if (this.gatherTimer !== null) clearTimeout(this.gatherTimer);
     this.gatherTimer = null;
+    if (this.gathered.size === 0) return;
+    this.lastFlushAt = Date.now();
     const gathered = [...this.gathered.values()];
     this.gathered.clear();
     for (const queryKey of gathered) void this.queries.invalidateQueries({ queryKey });
@@ -128,6 +145,8 @@ export class LiveSocket {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     const socket = new WebSocket(`${scheme}://${location.host}/ws${since}`);
     this.socket = socket;
+    this.attempt += 1;
+    const attempt = this.attempt;
     let wasOpen = false;
     socket.onmessage = (message) => {
       wasOpen = true;
@@ -138,7 +157,11 @@ export class LiveSocket {
       if (this.socket !== socket) return;
       this.socket = null;
       if (wasOpen) this.hear({ kind: "closed" });
-      else void this.whyRefused().then((heard) => this.hear(heard));
+      else
+        void this.whyRefused().then((heard) => {
+          // Another attempt may have begun meanwhile.
+          if (this.attempt === attempt) this.hear(heard);
+        });
     };
     this.publish();
   }
@@ -146,6 +169,7 @@ export class LiveSocket {
   /** A browser does not say why a WebSocket was refused. The event stream with the same query does. */
   private async whyRefused(): Promise<Heard> {
     const abort = new AbortController();
+    const timeout = setTimeout(() => abort.abort(), REFUSAL_TIMEOUT_MS);
     try {
       const since = this.live.seq === null ? "" : `&since=${this.live.seq}`;
       const answer = await fetch(`/api/v1/events?follow=false${since}`, { signal: abort.signal });
@@ -155,6 +179,7 @@ export class LiveSocket {
     } catch {
       return { kind: "closed" };
     } finally {
+      clearTimeout(timeout);
       abort.abort();
     }
   }
@@ -179,7 +204,9 @@ export interface LiveSnapshot extends Live {
 function parseFrame(data: unknown): LiveFrame | null {
   try {
     const frame: unknown = JSON.parse(String(data));
-    return typeof frame === "object" && frame !== null && "type" in frame && "seq" in frame ? (frame as LiveFrame) : null;
+    return typeof frame === "object" && frame !== null && "type" in frame && "seq" in frame
+      ? (frame as LiveFrame)
+      : null;
   } catch {
     return null;
   }
