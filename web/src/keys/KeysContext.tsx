@@ -95,15 +95,18 @@ function isModifier(key: string): boolean {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
 }
 
 function isInDialog(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest('[role="dialog"], [role="alertdialog"], [role="menu"]') !== null;
+  const own = '[role="dialog"], [role="alertdialog"], [role="menu"], [role="listbox"]';
+  return target instanceof Element && target.closest(own) !== null;
 }
 
 function isOwnKey(target: EventTarget | null, key: string): boolean {
   if (!(target instanceof Element)) return false;
-  if (key === "Enter" || key === " ") return target.closest("button, a, summary, [role=button]") !== null;
-  return key.startsWith("Arrow") && target.closest("[role=listbox], [role=tree], [role=grid], [role=tablist]") !== null;
+  if (key === "Enter" || key === " ") return target.closest("button, a, input, summary, [role=button]") !== null;
+  const withArrows = "input, [role=tree], [role=grid], [role=tablist], [role=toolbar], [role=radiogroup]";
+  return key.startsWith("Arrow") && target.closest(withArrows) !== null;
 }

@@ -84,8 +84,10 @@ export function display(key: string): string {
 export function pressed(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">): string {
   const isLetter = /^\p{L}$/u.test(event.key);
   const key = isLetter ? (event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase()) : event.key;
-  const mod = event.ctrlKey || event.metaKey ? "Mod+" : "";
-  const alt = event.altKey ? "Alt+" : "";
+  // Some keyboards write `[` with AltGr, which Windows reports as Ctrl and Alt, or with Alt on a Mac.
+  const isAltSign = event.altKey && !isLetter && event.key.length === 1;
+  const mod = (event.ctrlKey || event.metaKey) && !isAltSign ? "Mod+" : "";
+  const alt = event.altKey && !isAltSign ? "Alt+" : "";
   // Shift is part of a sign such as `?` already.
   const shift = event.shiftKey && (isLetter || event.key.length > 1) && mod === "" ? "Shift+" : "";
   return `${mod}${alt}${shift}${mod === "" ? key : isLetter ? key.toUpperCase() : key}`;
