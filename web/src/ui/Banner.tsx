@@ -10,7 +10,17 @@ const TONES: Record<Tone, readonly [glyph: string, colours: string]> = {
 };
 
 /** A remark that the reader should not miss. */
-export function Banner({ tone, title, children, actions }: { tone: Tone; title: ReactNode; children?: ReactNode; actions?: ReactNode }) {
+export function Banner({
+  tone,
+  title,
+  children,
+  actions,
+}: {
+  tone: Tone;
+  title: ReactNode;
+  children?: ReactNode;
+  actions?: ReactNode;
+}) {
   const [glyph, colours] = TONES[tone];
   return (
     <div className={`flex flex-wrap items-start gap-x-3 gap-y-2 border-l-4 px-3 py-2 ${colours}`}>

@@ -21,7 +21,14 @@ interface ButtonProps extends Omit<AriaButtonProps, "children" | "className" | "
   className?: string;
 }
 
-export function Button({ children, kind = "plain", shortcut, isSending = false, className = "", ...rest }: ButtonProps) {
+export function Button({
+  children,
+  kind = "plain",
+  shortcut,
+  isSending = false,
+  className = "",
+  ...rest
+}: ButtonProps) {
   return (
     <AriaButton
       {...rest}

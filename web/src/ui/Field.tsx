@@ -33,7 +33,12 @@ export function Field(props: FieldProps) {
     >
       <Label className={props.isLabelHidden ? "sr-only" : "font-medium"}>{label}</Label>
       {isMultiline ? (
-        <TextArea ref={props.inputRef} rows={rows} placeholder={props.placeholder ?? ""} className={`${box} resize-y`} />
+        <TextArea
+          ref={props.inputRef}
+          rows={rows}
+          placeholder={props.placeholder ?? ""}
+          className={`${box} resize-y`}
+        />
       ) : (
         <Input placeholder={props.placeholder ?? ""} className={box} />
       )}

@@ -5,8 +5,11 @@ export function KeyHint({ keys }: { keys: string }) {
   const areKeysOn = useAreKeysOn();
   if (!areKeysOn) return null;
   return (
-    <kbd aria-hidden="true" className="hidden rounded-sm border border-current px-1 text-xs opacity-70 md:inline">
+    <span
+      aria-hidden="true"
+      className="hidden rounded-sm border border-current px-1 font-mono text-xs font-normal whitespace-nowrap md:inline"
+    >
       {keys}
-    </kbd>
+    </span>
   );
 }

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { inertLine } from "../text/inert";
+import { setPageTitle } from "../documentTitle";
 import { CliLine } from "./CliLine";
 
 interface PageProps {
@@ -36,9 +36,7 @@ export function Page({ title, cli, actions, children }: PageProps) {
 /** Sets the title of the document, and moves focus to the heading when another page opens. */
 export function usePageTitle(title: string) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    document.title = `${inertLine(title, 80)} · Countersign`;
-  }, [title]);
+  useEffect(() => setPageTitle(title), [title]);
   useEffect(() => {
     // Not on the first page: there the browser starts at the top by itself.
     if (isFirstPage) isFirstPage = false;

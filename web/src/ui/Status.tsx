@@ -68,7 +68,9 @@ export function SeverityCounts({ counts }: { counts: Partial<Record<SeverityName
 
 export function Chip({ glyph, word, colours }: { glyph: string; word: string; colours: string }) {
   return (
-    <span className={`inline-flex items-center gap-1 rounded-full px-2 text-xs font-medium whitespace-nowrap ${colours}`}>
+    <span
+      className={`inline-flex items-center gap-1 rounded-full px-2 text-xs font-medium whitespace-nowrap ${colours}`}
+    >
       <span aria-hidden="true">{glyph}</span> {word}
     </span>
   );
