@@ -1,8 +1,11 @@
-import { memo, type ReactNode } from "react";
-import ReactMarkdown, { type Components } from "react-markdown";
+import { memo, type ReactNode, useMemo } from "react";
+import ReactMarkdown, { type Components, type Options } from "react-markdown";
 import rehypeSanitize, { defaultSchema } from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { inert } from "./inert";
+import { markBlocks, markFindings } from "./markdownMarks";
+
+type PluggableList = NonNullable<Options["rehypePlugins"]>;
 
 /** Images would fetch from elsewhere; raw HTML is not rendered at all. */
 const schema = {
@@ -48,7 +51,9 @@ const components: Components = {
   ul: ({ children }) => <ul className="my-2 list-disc pl-6">{children}</ul>,
   ol: ({ children }) => <ol className="my-2 list-decimal pl-6">{children}</ol>,
   li: ({ children }) => <li className="my-1">{children}</li>,
-  blockquote: ({ children }) => <blockquote className="my-2 border-l-2 border-line pl-3 text-dim">{children}</blockquote>,
+  blockquote: ({ children }) => (
+    <blockquote className="my-2 border-l-2 border-line pl-3 text-dim">{children}</blockquote>
+  ),
   code: ({ children }) => <code className="rounded-sm bg-raised px-1">{children}</code>,
   pre: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
@@ -67,11 +72,40 @@ const components: Components = {
   hr: () => <hr className="my-4 border-line" />,
 };
 
+/** Lines of the source, counted from 1. */
+export interface SourceLines {
+  start: number;
+  end: number;
+}
+
+interface MarkdownProps {
+  text: string;
+  /** Draws the id of a finding that the text names, such as I-41. Not inside code. Keep it stable. */
+  renderFinding?: ((id: string) => ReactNode) | undefined;
+  /** Draws a paragraph, a list item or another block together with what belongs to its lines. Keep it stable. */
+  renderBlock?: ((lines: SourceLines, block: ReactNode) => ReactNode) | undefined;
+}
+
 /** Markdown of an agent or a person. It can show structure and colour of code, nothing else. */
-export const Markdown = memo(function Markdown({ text }: { text: string }) {
+export const Markdown = memo(function Markdown({ text, renderFinding, renderBlock }: MarkdownProps) {
+  const [plugins, parts] = useMemo((): [PluggableList, Components] => {
+    const own: Record<string, unknown> = {};
+    const added: PluggableList = [];
+    // Sanitized before, so the text itself cannot contain these elements.
+    if (renderFinding !== undefined) {
+      added.push(markFindings);
+      own["x-finding"] = ({ name }: { name: string }) => renderFinding(name);
+    }
+    if (renderBlock !== undefined) {
+      added.push(markBlocks);
+      own["x-block"] = ({ start, end, children }: SourceLines & { children?: ReactNode }) =>
+        renderBlock({ start, end }, children);
+    }
+    return [[[rehypeSanitize, schema], ...added], { ...components, ...own } as Components];
+  }, [renderFinding, renderBlock]);
   return (
     <div className="break-words">
-      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[[rehypeSanitize, schema]]} components={components}>
+      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={plugins} components={parts}>
         {inert(text)}
       </ReactMarkdown>
     </div>

@@ -70,7 +70,7 @@ export function readDrafts(reviewId: string): KeptDraft[] {
     });
 }
 
-/** Whether the draft was stored. */
+/** Whether the draft will survive a reload. */
 export function putDraft(reviewId: string, { hash, ...draft }: KeptDraft): boolean {
   const others = (read(keyOf(reviewId, hash), isDrafts) ?? []).filter(({ id }) => id !== draft.id);
   return write(keyOf(reviewId, hash), [...others, draft]);
@@ -83,7 +83,8 @@ export function removeDraft(reviewId: string, { hash, id }: Pick<KeptDraft, "has
 
 /** Makes a draft of an earlier content one of this content. */
 export function moveDraft(reviewId: string, draft: KeptDraft, to: { hash: string; round: number; place: Place }): void {
-  if (putDraft(reviewId, { ...draft, ...to }) && draft.hash !== to.hash) removeDraft(reviewId, draft);
+  putDraft(reviewId, { ...draft, ...to });
+  if (draft.hash !== to.hash) removeDraft(reviewId, draft);
 }
 
 /** All drafts of a review, of every content, kept up to date across tabs. */
