@@ -1,0 +1,54 @@
+import { basename } from "node:path";
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+/** The broker that `npm run dev` shows. `cargo xtask web --dev` sets it. */
+const broker = process.env.COUNTERSIGN_URL ?? "http://127.0.0.1:8321";
+
+/**
+ * The broker serves the files under `/assets/<build id>/` and writes the id into index.html, so that names stay the same
+ * from build to build.
+ */
+const ASSETS = "/assets/%BUILD%/";
+
+/** Sets the theme before the first paint. It is a script of its own because the page allows no inline script. */
+function themeScript(): Plugin {
+  return {
+    name: "theme-script",
+    transformIndexHtml: (_, context) => [
+      { tag: "script", attrs: { src: `${context.server ? "/" : ASSETS}theme.js` }, injectTo: "head-prepend" },
+    ],
+  };
+}
+
+export default defineConfig({
+  base: "./",
+  plugins: [themeScript(), tailwindcss(), react()],
+  experimental: {
+    renderBuiltUrl: (file, { hostType }) => (hostType === "html" ? `${ASSETS}${basename(file)}` : { relative: true }),
+  },
+  build: {
+    outDir: "../ui/dist",
+    emptyOutDir: true,
+    target: "es2022",
+    // Small files inside scripts would need `data:` in the content security policy.
+    assetsInlineLimit: 0,
+    rolldownOptions: {
+      output: {
+        entryFileNames: "assets/[name].js",
+        chunkFileNames: "assets/[name].js",
+        assetFileNames: "assets/[name][extname]",
+      },
+    },
+  },
+  server: {
+    proxy: {
+      "/api": { target: broker, changeOrigin: true, headers: { origin: broker } },
+      "/healthz": { target: broker, changeOrigin: true },
+      "/ws": { target: broker, changeOrigin: true, ws: true, headers: { origin: broker } },
+    },
+  },
+  test: { include: ["src/**/*.test.{ts,tsx}"] },
+});
