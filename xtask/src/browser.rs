@@ -51,7 +51,7 @@ pub(crate) fn screenshots(arguments: &[OsString]) -> anyhow::Result<()> {
 /// Playwright with one of the projects of `web/playwright.config.ts`.
 pub(crate) fn playwright(project: &str, binary: &Path, chromium: &Path) -> Command {
     let mut playwright = web::tool("playwright");
-    playwright.args(["test", "--project", project]);
+    playwright.args(["test", &format!("--project={project}")]);
     playwright.env(BINARY_VARIABLE, binary).env("COUNTERSIGN_CHROMIUM", chromium);
     playwright
 }
