@@ -19,6 +19,7 @@ mod text_input;
 
 pub use config_overrides::{ConfigArgs, ResolvedConfig};
 pub use error::CliError;
+pub use identity_args::local_name;
 pub use signals::Signals;
 
 use clap::{ArgMatches, Subcommand};
