@@ -1,25 +1,32 @@
 import { useEffect, useRef, useState } from "react";
-import { useLiveSocket } from "./live/LiveContext";
-import { announcement } from "./announcement";
-import { useMe } from "./me";
+import { announcement, type NeedsMe } from "./announcement";
+import { useNewTurns } from "./useNewTurns";
 
 const PAUSE_MS = 3_000;
 
-/** Says in one polite sentence when a review waits for the person, at most every three seconds. */
+/** Says in one polite sentence what needs the person, at most every three seconds. */
 export function Announcer() {
-  const socket = useLiveSocket();
-  const { name, isOperator } = useMe();
   const [sentence, setSentence] = useState("");
-  const lastAt = useRef(0);
+  const waiting = useRef<NeedsMe[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  useNewTurns((fresh) => {
+    waiting.current.push(...fresh);
+    if (timer.current === null) speak();
+  });
+  const speak = () => {
+    timer.current = null;
+    const next = announcement(waiting.current);
+    waiting.current = [];
+    if (next === null) return;
+    setSentence(next);
+    timer.current = setTimeout(speak, PAUSE_MS);
+  };
   useEffect(
-    () =>
-      socket.onEvent((event) => {
-        const next = announcement(event, name, isOperator);
-        if (next === null || Date.now() - lastAt.current < PAUSE_MS) return;
-        lastAt.current = Date.now();
-        setSentence(next);
-      }),
-    [socket, name, isOperator],
+    () => () => {
+      if (timer.current !== null) clearTimeout(timer.current);
+      timer.current = null;
+    },
+    [],
   );
   return (
     <div aria-live="polite" className="sr-only">

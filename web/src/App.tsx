@@ -1,17 +1,16 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { Announcer } from "./Announcer";
-import { inboxCount } from "./features/inbox/queries";
-import { useKeys } from "./keys/KeysContext";
+import { useNeedsMe } from "./features/inbox/queries";
 import { HelpSheet } from "./keys/HelpSheet";
+import { useKeys } from "./keys/KeysContext";
 import { Palette } from "./keys/Palette";
-import { LiveDot } from "./live/LiveDot";
 import { useLive, useLiveSocket } from "./live/LiveContext";
+import { LiveDot } from "./live/LiveDot";
 import { useMe } from "./me";
+import { TopBanners } from "./TopBanners";
 import { Name } from "./text/UserText";
 import { useThemeAttribute } from "./theme";
-import { TopBanners } from "./TopBanners";
 
 /** The frame around every page: navigation, banners about the broker, help and palette. */
 export function App() {
@@ -51,7 +50,7 @@ export function App() {
 
 function Navigation({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void }) {
   const me = useMe();
-  const needsMe = useQuery(inboxCount(me)).data ?? 0;
+  const needsMe = useNeedsMe().count;
   const item =
     "flex items-center justify-between gap-2 rounded px-3 py-1 text-text no-underline hover:bg-hover hover:no-underline";
   const activeProps = { className: "bg-accent-bg font-semibold", "aria-current": "page" } as const;

@@ -15,6 +15,8 @@ export const cliLines = {
   request: () => "countersign request",
   list: () => "countersign list",
   listAll: () => "countersign list --all",
+  listMyTurn: () => "countersign list --my-turn",
+  listMyTurnAsOperator: () => "countersign list --my-turn --role operator",
   listStatus: (status: string) => `countersign list --status ${quoted(status)}`,
   show: (review: string) => `countersign show ${quoted(review)}`,
   diff: (review: string) => `countersign diff ${quoted(review)}`,
@@ -23,6 +25,8 @@ export const cliLines = {
   approve: (review: string) => `countersign respond ${quoted(review)} --approve`,
   requestChanges: (review: string) => `countersign respond ${quoted(review)} --request-changes -m 'Say why'`,
   serve: () => "countersign serve",
+  reviewerList: () => "countersign reviewer list",
+  tokenList: () => "countersign token list",
 };
 
 export const examples: readonly string[] = [
@@ -32,6 +36,8 @@ export const examples: readonly string[] = [
   cliLines.request(),
   cliLines.list(),
   cliLines.listAll(),
+  cliLines.listMyTurn(),
+  cliLines.listMyTurnAsOperator(),
   cliLines.listStatus("changes_requested"),
   cliLines.show("R-12"),
   cliLines.diff("R-12"),
@@ -40,4 +46,6 @@ export const examples: readonly string[] = [
   cliLines.approve("R-12"),
   cliLines.requestChanges("R-12"),
   cliLines.serve(),
+  cliLines.reviewerList(),
+  cliLines.tokenList(),
 ];

@@ -11,8 +11,12 @@ import { router } from "./routes";
 
 const queries = new QueryClient({
   queryCache: new QueryCache({
-    onError: (error) => {
-      if (isCode(error, "token_needed", "unknown_token")) void router.navigate({ to: "/sign-in" });
+    onError: (error, query) => {
+      if (!isCode(error, "token_needed", "unknown_token")) return;
+      const { pathname, href } = router.state.location;
+      // A page that shows something stays: a banner offers to sign in again.
+      if (pathname === "/sign-in" || query.state.data !== undefined) return;
+      void router.navigate({ to: "/sign-in", hash: `next=${encodeURIComponent(href)}`, replace: true });
     },
   }),
   defaultOptions: {

@@ -25,7 +25,8 @@ export function useMe(): Me {
   const [stored, setName] = useStored("name", isString, "");
   const tokenName = data?.name ?? null;
   return {
-    name: tokenName ?? (stored === "" ? (data?.suggested_name ?? "me") : stored),
+    // The broker may not know a name to suggest.
+    name: tokenName ?? (stored || data?.suggested_name || "me"),
     isSuggested: tokenName === null && stored === "",
     isFixed: tokenName !== null,
     // Where no token is required, the broker trusts every local caller as an operator.

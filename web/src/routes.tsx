@@ -1,8 +1,8 @@
 /** The one table of pages: path, search parameters, component. Nothing else knows a path. */
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link } from "@tanstack/react-router";
-import { type ReviewSearch, parseReviewSearch } from "./features/review/search";
-import { type ReviewsSearch, parseReviewsSearch } from "./features/reviews/search";
+import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
 import { App } from "./App";
+import { parseReviewSearch, type ReviewSearch } from "./features/review/search";
+import { parseReviewsSearch, type ReviewsSearch } from "./features/reviews/search";
 import { Page } from "./ui/Page";
 
 const root = createRootRoute({ component: App, notFoundComponent: NotFound });

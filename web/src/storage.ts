@@ -98,6 +98,7 @@ function parse<T>(text: string, isValid: (value: unknown) => value is T): T | nu
 
 export const isString = (value: unknown): value is string => typeof value === "string";
 export const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
+export const isStrings = (value: unknown): value is string[] => Array.isArray(value) && value.every(isString);
 export const isOneOf =
   <T extends string>(...allowed: readonly T[]) =>
   (value: unknown): value is T =>

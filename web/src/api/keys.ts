@@ -8,6 +8,9 @@ export const keys = {
   lists: ["reviews"] as const,
   list: (filter: ReviewFilter) => ["reviews", "list", filter] as const,
   counts: (filter: ReviewFilter) => ["reviews", "counts", filter] as const,
+  inbox: (part: "mine" | "open" | "decided", name: string) => ["reviews", "inbox", part, name] as const,
+  /** A list that is read page by page. Events do not name it: it may be long, and it must not move under the eye. */
+  pages: (filter: ReviewFilter) => ["review-pages", filter] as const,
   projects: ["projects"] as const,
   personas: ["personas"] as const,
   pool: ["pool"] as const,

@@ -12,6 +12,7 @@ const STATUS: Record<StatusName, readonly [glyph: string, word: string, colours:
   closed: ["□", "closed", "bg-raised text-dim"],
 };
 
+export const statusGlyph = (status: StatusName): string => STATUS[status][0];
 export const statusWord = (status: StatusName): string => STATUS[status][1];
 
 export function Status({ status }: { status: StatusName }) {
