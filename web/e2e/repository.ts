@@ -25,8 +25,9 @@ export class Repository {
   constructor(readonly root: string) {
     mkdirSync(root, { recursive: true });
     this.git("init", "--quiet", "--initial-branch=main");
-    this.git("config", "user.name", "builder");
-    this.git("config", "user.email", "builder@example.invalid");
+    // The page suggests this name to the person.
+    this.git("config", "user.name", "ann");
+    this.git("config", "user.email", "ann@example.invalid");
     this.commit("The shop adds up prices", FILES);
   }
 

@@ -83,7 +83,7 @@ impl Sandbox {
         }
         self.repo.git(["switch", "--quiet", branch]).await?;
         self.stage(changes).await?;
-        self.repo.git(["commit", "--quiet", "--message", message]).await?;
+        commit_staged(&self.repo, message).await?;
         self.repo.git(["switch", "--quiet", "main"]).await?;
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Sandbox {
     /// Commits the diff and returns the short commit id.
     pub(super) async fn commit(&self, diff: &str, message: &str) -> Result<String, CliError> {
         self.repo.git_with_input(["apply", "--index", "-"], diff.as_bytes()).await?;
-        self.repo.git(["commit", "--quiet", "--message", message]).await?;
+        commit_staged(&self.repo, message).await?;
         Ok(self.repo.git(["rev-parse", "--short", "HEAD"]).await?)
     }
 
@@ -133,8 +133,6 @@ async fn build_repo(root: &Path) -> Result<UserRepo, CliError> {
     let repo = UserRepo::without_git_variables(root);
     repo.git(["init", "--quiet", "--initial-branch=main"]).await?;
     let settings = [
-        ("user.name", "builder"),
-        ("user.email", "builder@example.invalid"),
         // Override settings of the user that would ask for a key or run hooks.
         ("commit.gpgSign", "false"),
         ("core.hooksPath", ".git/hooks"),
@@ -144,8 +142,16 @@ async fn build_repo(root: &Path) -> Result<UserRepo, CliError> {
         repo.git(["config", key, value]).await?;
     }
     repo.git(["add", "--all"]).await?;
-    repo.git(["commit", "--quiet", "--message", "The shop adds up prices"]).await?;
+    commit_staged(&repo, "The shop adds up prices").await?;
     Ok(repo)
+}
+
+/// Commits as the scripted proposer. It is not configured in the repository, where the broker looks for the name of the
+/// person at the page.
+async fn commit_staged(repo: &UserRepo, message: &str) -> Result<(), CliError> {
+    let author = ["-c", "user.name=builder", "-c", "user.email=builder@example.invalid"];
+    repo.git(author.into_iter().chain(["commit", "--quiet", "--message", message])).await?;
+    Ok(())
 }
 
 /// Starts a broker with default settings, independent of those of the user.
