@@ -277,6 +277,7 @@ fn banner(url: &str, started: &StartedBroker, config: &Config) {
     let _ = writeln!(
         io::stderr(),
         "countersign {version}
+  page          {url}/  (open it with `countersign open`)
   listening on  {url}/mcp  (one role only: {url}/mcp/proposer, {url}/mcp/reviewer)
   database      {database}
   project       {project}
