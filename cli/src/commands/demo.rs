@@ -8,6 +8,7 @@ mod sandbox;
 mod scenario;
 mod scenes;
 
+use super::open::browser;
 use crate::{CliError, Signals, client::Client, terminal};
 use anyhow::anyhow;
 use sandbox::Sandbox;
@@ -72,9 +73,19 @@ async fn play(sandbox: &Sandbox, narrator: &Narrator, args: &Args) -> Result<(),
         return narrator.closing();
     }
     narrator.link(&sandbox.url)?;
-    Scenario { sandbox, narrator, broker }.play().await?;
-    Scenes { sandbox, narrator, broker }.play().await?;
-    narrator.waiting(&sandbox.url)?;
+    let opened = async {
+        let is_shown = !args.print && terminal::is_terminal();
+        if is_shown && browser::open(&broker.page_url("/")).await.is_err() {
+            terminal::remark("no browser could be opened; open the link of the page in yours");
+        }
+        Ok(())
+    };
+    let played = async {
+        Scenario { sandbox, narrator, broker }.play().await?;
+        Scenes { sandbox, narrator, broker }.play().await?;
+        narrator.waiting(&sandbox.url)
+    };
+    tokio::try_join!(opened, played)?;
     std::future::pending().await
 }
 
