@@ -1,28 +1,31 @@
-//! The HTTP server: the request guard, and behind it MCP, REST, events, health, metrics and the actor tree.
+//! The HTTP server: the request guard, and behind it the page, MCP, REST, events, health, metrics and the actor tree.
 //!
 //! [`mcp_route`], [`guarded`] and [`serve`] are generic, so that the benchmark can run another MCP service in the same
 //! stack.
 
+mod compression;
 mod debug_actors;
 mod metrics;
+mod page;
 mod problem_details;
 mod request_guard;
 pub mod rest;
 mod server;
+mod session;
 mod sse;
 mod ws;
 
 pub use request_guard::RequestGuard;
 pub use server::{Limits, serve};
+pub use session::SignIn;
 
-use crate::{
-    live_events::Events,
-    mcp,
-    service::{self, ConfigView, Service},
-    webhooks::Webhooks,
-};
+use crate::{broker_identity::BrokerIdentity, live_events::Events, mcp, service::Service};
 use ::actors::Broker;
-use ::api::{ErrorBody, ErrorCode, RequiredRole, operation::ROUTES};
+use ::api::{
+    ErrorBody, ErrorCode, RequiredRole,
+    operation::ROUTES,
+    session::{SESSION_CODES_PATH, SESSION_PATH},
+};
 use axum::{
     Router,
     body::Body,
@@ -42,7 +45,7 @@ use rmcp::{
 use serde_json::json;
 use std::sync::Arc;
 
-/// Every route of the broker.
+/// Every route of the broker. Other paths are the page if a browser asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     Health,
@@ -52,6 +55,11 @@ pub enum Route {
     Events,
     WebSocket,
     Ticket,
+    Session,
+    SessionCodes,
+    /// The files that the page loads.
+    PageAsset,
+    Favicon,
     Mcp(mcp::Endpoint),
     Docs(rest::Asset),
     Api(&'static ::api::Route),
@@ -59,14 +67,25 @@ pub enum Route {
 
 impl Route {
     pub fn all() -> impl Iterator<Item = Self> {
-        let pages =
-            [Self::Health, Self::Ready, Self::Actors, Self::Metrics, Self::Events, Self::WebSocket, Self::Ticket];
+        let pages = [
+            Self::Health,
+            Self::Ready,
+            Self::Actors,
+            Self::Metrics,
+            Self::Events,
+            Self::WebSocket,
+            Self::Ticket,
+            Self::Session,
+            Self::SessionCodes,
+            Self::PageAsset,
+            Self::Favicon,
+        ];
         let endpoints = mcp::Endpoint::ALL.iter().copied().map(Self::Mcp);
         let docs = rest::Asset::ALL.into_iter().map(Self::Docs);
         pages.into_iter().chain(endpoints).chain(docs).chain(ROUTES.iter().map(Self::Api))
     }
 
-    /// The path; a name in braces matches one segment.
+    /// The path; a name in braces matches one segment, or with a star all that follow.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Health => "/healthz",
@@ -76,6 +95,10 @@ impl Route {
             Self::Events => "/api/v1/events",
             Self::WebSocket => "/ws",
             Self::Ticket => "/api/v1/ws-ticket",
+            Self::Session => SESSION_PATH,
+            Self::SessionCodes => SESSION_CODES_PATH,
+            Self::PageAsset => "/assets/{build}/{*name}",
+            Self::Favicon => "/favicon.ico",
             Self::Mcp(endpoint) => endpoint.path(),
             Self::Docs(asset) => asset.path(),
             Self::Api(route) => route.path,
@@ -88,9 +111,11 @@ impl Route {
             // A client that looks for the broker has no token yet. These pages only show that the broker runs.
             Self::Health | Self::Ready => RequiredRole::Public,
             Self::Actors | Self::Metrics => RequiredRole::AllProjectsOperator,
-            Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => RequiredRole::Any,
-            // A browser has no token when it opens the page, which reveals nothing about this broker.
-            Self::Docs(_) => RequiredRole::Public,
+            // A browser signs in here.
+            Self::Session => RequiredRole::Public,
+            Self::Events | Self::WebSocket | Self::Ticket | Self::SessionCodes | Self::Mcp(_) => RequiredRole::Any,
+            // A browser has no token when it opens a page, which reveals nothing about this broker.
+            Self::Docs(_) | Self::PageAsset | Self::Favicon => RequiredRole::Public,
             // The service checks the role of a tool's caller.
             Self::Api(route) => {
                 let role = route.operation.role();
@@ -102,39 +127,39 @@ impl Route {
 }
 
 /// Every route, without the request guard.
-pub fn router(
-    broker: &Broker,
-    events: &Events,
-    settings: service::Settings,
-    body_bytes: usize,
-    config: ConfigView,
-    webhooks: &Webhooks,
-) -> Router {
-    let service = Service::new(broker.clone(), settings, config, webhooks.clone());
+pub fn router(service: &Service, events: &Events, sign_in: SignIn, body_bytes: usize) -> Router {
+    let broker = service.broker();
     let api = Arc::new(rest::Api::new(service.clone()));
-    let metrics = metrics::Metrics::new(broker, events, webhooks);
+    let metrics = metrics::Metrics::new(broker, events, service.webhooks());
+    let sign_in = Arc::new(sign_in);
     Route::all().fold(Router::new(), |router, route| {
         let handler = match route {
-            Route::Health => get(healthz),
+            Route::Health => get(healthz).with_state(Arc::clone(service.identity())),
             Route::Ready => get(readyz).with_state(broker.clone()),
             Route::Actors => get(debug_actors::show).with_state(broker.clone()),
             Route::Metrics => get(metrics::show).with_state(metrics.clone()),
             Route::Events => get(sse::subscribe).with_state(events.clone()),
             Route::WebSocket => get(ws::subscribe).with_state(events.clone()),
             Route::Ticket => post(ws::issue_ticket).with_state(events.clone()),
+            Route::Session => post(session::create).delete(session::end).with_state(Arc::clone(&sign_in)),
+            Route::SessionCodes => post(session::issue_code).with_state(Arc::clone(&sign_in)),
+            Route::PageAsset => get(page::asset),
+            Route::Favicon => get(page::favicon),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(service.clone(), endpoint), body_bytes),
             Route::Docs(asset) => rest::docs_route(asset),
             Route::Api(route) => rest::route(&api, route),
         };
-        router.route(route.path(), handler)
+        // An agent's client runs on this machine and waits for each response.
+        let is_for_agents = matches!(route, Route::Mcp(_));
+        router.route(route.path(), if is_for_agents { handler } else { handler.layer(compression::layer()) })
     })
 }
 
-/// Puts the guard in front of all routes, and of the response to unknown paths.
+/// Puts the guard in front of all routes, of the page, and of the response to unknown paths.
 pub fn guarded(router: Router, guard: RequestGuard) -> Router {
     router
         .method_not_allowed_fallback(rest::method_not_allowed)
-        .fallback(|| async { problem(ErrorBody::new(ErrorCode::NotFound, "not found")) })
+        .fallback(page::fallback)
         .layer(middleware::from_fn_with_state(Arc::new(guard), request_guard::check))
         .layer(middleware::from_fn(crate::trace_id::assign))
 }
@@ -170,9 +195,15 @@ fn with_parse_error(response: Response) -> Response {
 }
 
 /// Names the service, so that another program on the same port is not mistaken for the broker.
-async fn healthz() -> Response {
-    let version = env!("CARGO_PKG_VERSION");
-    let body = json!({ "status": "ok", "service": "countersign", "version": version, "pid": std::process::id() });
+async fn healthz(State(identity): State<Arc<BrokerIdentity>>) -> Response {
+    let body = json!({
+        "status": "ok",
+        "service": "countersign",
+        "version": env!("CARGO_PKG_VERSION"),
+        "pid": std::process::id(),
+        "build": identity.build,
+        "database_id": identity.database_id,
+    });
     with_json(StatusCode::OK, &body)
 }
 

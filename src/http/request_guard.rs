@@ -1,25 +1,27 @@
 //! The request guard: HTTP middleware in front of every route.
 //!
 //! It rejects what a web page in the user's browser could send: a foreign Host (DNS rebinding), a foreign Origin, a
-//! cross-site fetch, a form. It then authenticates the caller by its token and reads the body within limits.
+//! cross-site fetch, a form. Only a link to the page may be followed from another site. It then authenticates the
+//! caller by its token or, if it is the page, by its cookie, and reads the body within limits.
 
 use super::{
-    Route,
+    Route, page,
     problem_details::{problem, unavailable},
+    session,
 };
 use crate::{
-    live_events::{TicketHolder, Tickets},
+    one_time_code::{CodeHolder, OneTimeCodes},
     trace_id::TraceId,
 };
 use actors::{
     Broker,
-    credentials::{Authority, Scope, SecretHash},
+    credentials::{Authority, Scope, SecretHash, ShownSecret},
 };
 use api::{BROKER_PID_HEADER, ErrorBody, ErrorCode, RequiredRole};
 use axum::{
     body::{Body, Bytes},
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, Uri, header, uri},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, uri},
     middleware::Next,
     response::Response,
 };
@@ -36,6 +38,8 @@ use tracing::{field::display, info};
 const LARGE_BODY_BYTES: usize = 256 << 10;
 const MAX_LARGE_BODIES: usize = 16;
 
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
 /// A body that is too large is read and discarded up to this multiple of the limit, so that the client sees the response.
 const DISCARD_FACTOR: usize = 16;
 
@@ -47,7 +51,7 @@ pub struct RequestGuard {
     /// Looks up tokens; without it every token is unknown.
     broker: Option<Broker>,
     token_required: bool,
-    tickets: Tickets,
+    tickets: OneTimeCodes,
     body_bytes: usize,
     body_timeout: Duration,
     large: Semaphore,
@@ -60,7 +64,7 @@ impl RequestGuard {
             hosts: Vec::new(),
             broker: None,
             token_required: false,
-            tickets: Tickets::default(),
+            tickets: OneTimeCodes::default(),
             body_bytes,
             body_timeout,
             large: Semaphore::new(MAX_LARGE_BODIES),
@@ -76,7 +80,7 @@ impl RequestGuard {
         self
     }
 
-    /// Looks up tokens in `broker`. If `required`, a request without a token is rejected.
+    /// Looks up tokens and sessions in `broker`. If `required`, a request without a token is rejected.
     #[must_use]
     pub fn with_tokens(self, broker: Broker, required: bool) -> Self {
         Self { broker: Some(broker), token_required: required, ..self }
@@ -84,7 +88,7 @@ impl RequestGuard {
 
     /// Accepts these tickets instead of a token when a WebSocket is opened.
     #[must_use]
-    pub fn with_tickets(self, tickets: Tickets) -> Self {
+    pub fn with_tickets(self, tickets: OneTimeCodes) -> Self {
         Self { tickets, ..self }
     }
 
@@ -116,8 +120,9 @@ impl RequestGuard {
                 return Err(ErrorBody::new(ErrorCode::OriginNotAllowed, error));
             }
         }
+        let opens_page = || page::is_page_request(method, uri.path(), headers) && page::is_navigation(method, headers);
         for site in headers.get_all("sec-fetch-site") {
-            if site != "same-origin" && site != "none" {
+            if site != "same-origin" && site != "none" && !opens_page() {
                 return Err(ErrorBody::new(ErrorCode::CrossSite, "requests from other sites are not allowed"));
             }
         }
@@ -138,31 +143,31 @@ impl RequestGuard {
         is_known && !has_user && authority.port_u16().unwrap_or(80) == self.port
     }
 
-    /// Finds the caller by the token or ticket of the request. An unknown token is rejected even if none is required:
-    /// its holder expects to be identified.
-    async fn authenticate(&self, uri: &Uri, headers: &HeaderMap) -> Result<TicketHolder, ErrorBody> {
-        let path = uri.path();
+    /// Finds the caller by the token, ticket or cookie of the request. An unknown token is rejected even if none is
+    /// required: its holder expects to be identified. An unknown cookie is ignored: the browser sends it by itself.
+    async fn authenticate(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<CodeHolder, ErrorBody> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let holder = match (values.next(), values.next(), &self.broker) {
             (None, _, _) => match ticket(uri) {
                 Some(ticket) => self.tickets.redeem(ticket).ok_or_else(|| {
                     ErrorBody::new(ErrorCode::UnknownTicket, "the ticket is unknown, used or expired")
                 })?,
-                None => TicketHolder { caller: None, secret: None },
+                None => self.find_session(headers).await?.unwrap_or_default(),
             },
             (Some(header), None, Some(broker)) => {
                 let secret = SecretHash::from_secret(bearer_secret(header).ok_or_else(unknown_token)?);
                 let found = broker.identify(&secret).await.map_err(|error| unavailable(&error))?;
-                TicketHolder { caller: Some(found.ok_or_else(unknown_token)?), secret: Some(secret) }
+                let secret = ShownSecret::Token(secret);
+                CodeHolder { caller: Some(found.ok_or_else(unknown_token)?), secret: Some(secret) }
             }
             (Some(_), _, _) => return Err(unknown_token()),
         };
-        let required = Route::all().find(|route| route.path() == path).map_or(RequiredRole::Any, Route::required_role);
+        let required = required_role(method, uri.path(), headers);
         let is_operators = matches!(required, RequiredRole::Operator | RequiredRole::AllProjectsOperator);
         match &holder.caller {
             None if self.token_required && required != RequiredRole::Public => {
                 let error = "this broker requires a token (Authorization: Bearer …); create one with `countersign \
-                             token create`";
+                             token create`, or sign in to the page with `countersign open`";
                 Err(ErrorBody::new(ErrorCode::TokenNeeded, error))
             }
             Some(caller) if is_operators && caller.authority != Authority::Operator => {
@@ -174,6 +179,36 @@ impl RequestGuard {
             }
             Some(_) | None => Ok(holder),
         }
+    }
+
+    /// The caller by the session cookie of a request of the page.
+    async fn find_session(&self, headers: &HeaderMap) -> Result<Option<CodeHolder>, ErrorBody> {
+        let (Some(broker), Some(secret)) = (&self.broker, session::secret_in(headers, self.port)) else {
+            return Ok(None);
+        };
+        if !self.is_of_own_page(headers) {
+            return Ok(None);
+        }
+        let found = broker.identify_session(&SecretHash::from_secret(secret)).await;
+        let found = found.map_err(|error| unavailable(&error))?;
+        Ok(found.map(|(caller, secret)| CodeHolder { caller: Some(caller), secret: Some(secret) }))
+    }
+
+    /// Whether a browser says that a page of the broker sent the request. Browsers send cookies also with requests of
+    /// other pages on the same host, whatever their port. The other headers are checked already: an Origin is the own.
+    fn is_of_own_page(&self, headers: &HeaderMap) -> bool {
+        match headers.get("sec-fetch-site") {
+            Some(site) => site == "same-origin",
+            None if headers.contains_key(header::ORIGIN) => true,
+            // At an address that is neither loopback nor HTTPS, a GET request has no other sign than this.
+            None => headers.get(header::REFERER).is_some_and(|referrer| self.is_own_address(referrer)),
+        }
+    }
+
+    fn is_own_address(&self, address: &HeaderValue) -> bool {
+        let address = address.to_str().ok().and_then(|address| address.strip_prefix("http://"));
+        let authority = address.and_then(|address| address.split(['/', '?', '#']).next());
+        authority.is_some_and(|own| own.parse().is_ok_and(|own| self.is_own_authority(&own)))
     }
 
     async fn read_body(&self, body: Body) -> Result<ReadBody<'_>, ErrorBody> {
@@ -223,11 +258,13 @@ impl RequestGuard {
     /// Reads the whole body here, so that every route has the same limits of size and time.
     async fn handle(&self, mut request: Request, next: Next) -> Result<Response, ErrorBody> {
         self.check_headers(request.method(), request.uri(), request.headers())?;
-        let TicketHolder { caller, secret } = self.authenticate(request.uri(), request.headers()).await?;
+        let CodeHolder { caller, secret } =
+            self.authenticate(request.method(), request.uri(), request.headers()).await?;
         caller.map(|caller| request.extensions_mut().insert(caller));
         secret.map(|secret| request.extensions_mut().insert(secret));
         // Handlers do not need the secret, and without it they cannot log it.
         request.headers_mut().remove(header::AUTHORIZATION);
+        request.headers_mut().remove(header::COOKIE);
         if !carries_body(request.method()) {
             return Ok(next.run(request).await);
         }
@@ -253,8 +290,21 @@ pub(super) async fn check(State(guard): State<Arc<RequestGuard>>, request: Reque
         info!(target: "countersign::guard", code, trace.id = trace, "refused");
         problem(body)
     });
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Browsers that send no Sec-Fetch-Site then still keep the response from other origins.
+    headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
     response
+}
+
+/// The role that a request needs. Paths with arguments have it from their operation: the service checks those.
+fn required_role(method: &Method, path: &str, headers: &HeaderMap) -> RequiredRole {
+    let is_public = page::is_page_request(method, path, headers) || path.starts_with(page::ASSETS_PREFIX);
+    match Route::all().find(|route| route.path() == path) {
+        Some(route) => route.required_role(),
+        None if is_public => RequiredRole::Public,
+        None => RequiredRole::Any,
+    }
 }
 
 /// The `ticket` in the query of a WebSocket request. A ticket has no characters that need percent-encoding.
@@ -301,6 +351,11 @@ mod tests {
 
     #[track_caller]
     fn check(method: Method, headers: &[(&str, &str)], expected: Result<(), ErrorCode>) {
+        check_path("/mcp", method, headers, expected);
+    }
+
+    #[track_caller]
+    fn check_path(path: &'static str, method: Method, headers: &[(&str, &str)], expected: Result<(), ErrorCode>) {
         let guard = RequestGuard::new(8321, 1, Duration::from_secs(1));
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -309,8 +364,8 @@ mod tests {
                 HeaderValue::try_from(*value).expect("a value"),
             );
         }
-        let checked = guard.check_headers(&method, &Uri::from_static("/mcp"), &map).map_err(|body| body.code);
-        assert_eq!(checked, expected, "{headers:?}");
+        let checked = guard.check_headers(&method, &Uri::from_static(path), &map).map_err(|body| body.code);
+        assert_eq!(checked, expected, "{method} {path} {headers:?}");
     }
 
     #[test]
@@ -385,6 +440,71 @@ mod tests {
         check(Method::GET, &[host, ("sec-fetch-site", "none")], Ok(()));
         check(Method::GET, &[host, ("sec-fetch-site", "cross-site")], Err(ErrorCode::CrossSite));
         check(Method::GET, &[host, ("sec-fetch-site", "same-site")], Err(ErrorCode::CrossSite));
+    }
+
+    /// What a browser sends when a person follows a link on another site.
+    const LINK: [(&str, &str); 5] = [
+        ("host", "127.0.0.1:8321"),
+        ("accept", "text/html,*/*;q=0.8"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-dest", "document"),
+    ];
+
+    /// The link with other values of some headers; an empty value removes a header.
+    fn link(changes: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+        let changed = LINK.map(|(name, value)| {
+            let change = changes.iter().find(|(changed, _)| *changed == name);
+            (name, change.map_or(value, |(_, value)| *value))
+        });
+        let added = changes.iter().copied().filter(|(name, _)| !LINK.iter().any(|(known, _)| known == name));
+        changed.into_iter().chain(added).filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    #[test]
+    fn a_link_on_another_site_opens_the_page() {
+        for path in ["/", "/r/12", "/sign-in", "/no/such/page"] {
+            check_path(path, Method::GET, &LINK, Ok(()));
+            check_path(path, Method::GET, &link(&[("sec-fetch-site", "same-site")]), Ok(()));
+        }
+    }
+
+    #[test]
+    fn other_requests_of_another_site_are_rejected() {
+        let refused = Err(ErrorCode::CrossSite);
+        // Only page paths.
+        for path in
+            ["/mcp", "/api/v1/reviews", "/api/v1/docs", "/ws", "/metrics", "/debug/actors", "/healthz", "/readyz"]
+        {
+            check_path(path, Method::GET, &LINK, refused);
+        }
+        for path in ["/assets/x/main.js", "/favicon.ico"] {
+            check_path(path, Method::GET, &LINK, refused);
+        }
+        // Only navigations that open a tab and accept HTML.
+        for changes in [
+            ("sec-fetch-mode", "no-cors"),
+            ("sec-fetch-mode", "cors"),
+            ("sec-fetch-mode", "websocket"),
+            ("sec-fetch-mode", ""),
+            ("sec-fetch-dest", "iframe"),
+            ("sec-fetch-dest", "object"),
+            ("sec-fetch-dest", "image"),
+            ("sec-fetch-dest", "empty"),
+            ("sec-fetch-dest", ""),
+            ("accept", "*/*"),
+            ("accept", ""),
+        ] {
+            check_path("/r/12", Method::GET, &link(&[changes]), refused);
+        }
+        for method in [Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS] {
+            check_path("/r/12", method, &link(&[("content-type", "application/json")]), refused);
+        }
+        // A link does not make up for a foreign Host or Origin.
+        check_path("/r/12", Method::GET, &link(&[("host", "evil.example:8321")]), Err(ErrorCode::HostNotAllowed));
+        let form = link(&[("origin", "http://evil.example")]);
+        check_path("/r/12", Method::GET, &form, Err(ErrorCode::OriginNotAllowed));
+        check_path("/r/12", Method::GET, &link(&[("origin", "null")]), Err(ErrorCode::OriginNotAllowed));
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(super) fn success(request: &ApiRequest, response: JsonText) -> Response {
     response
 }
 
-pub(super) fn with_status(status: StatusCode) -> Response {
+pub(in crate::http) fn with_status(status: StatusCode) -> Response {
     let mut response = Response::default();
     *response.status_mut() = status;
     response
@@ -96,7 +96,7 @@ pub(super) fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, CallE
 }
 
 /// Whether `If-None-Match` names this ETag.
-pub(super) fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+pub(in crate::http) fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let given = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut tags = given.flat_map(|value| value.split(',')).map(str::trim);
     tags.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)

@@ -27,7 +27,7 @@ fn as_holder(broker: &TestBroker, secret: &str) -> TestClient {
 async fn knock(broker: &TestBroker, path: &str, headers: &[&str]) -> (u16, String, Option<String>) {
     let is_mcp = path.starts_with("/mcp");
     let http = reqwest::Client::new();
-    let is_ticket = path == Route::Ticket.path();
+    let is_ticket = [Route::Ticket, Route::Session, Route::SessionCodes].iter().any(|route| route.path() == path);
     // A stream that ends by itself.
     let target = if path == Route::Events.path() { format!("{path}?follow=false") } else { path.to_owned() };
     let is_post = is_mcp || is_ticket;
@@ -166,26 +166,40 @@ async fn with_required_tokens_every_route_asks_for_one() {
         if let Route::Api(operation) = route {
             let (bare, by_reviewer) =
                 (ask(&broker, operation, None).await, ask(&broker, operation, Some(&reviewer)).await);
-            assert_eq!(bare == 401, !path.ends_with("/openapi.json"), "{operation:?}: {bare}");
+            let is_public = path.ends_with("/openapi.json") || path.ends_with("/whoami");
+            assert_eq!(bare == 401, !is_public, "{operation:?}: {bare}");
             assert_ne!(by_reviewer, 401, "{operation:?}");
             continue;
         }
         let bare = knock(&broker, path, &[]).await;
         let (status, code, _) = knock(&broker, path, &[&reviewer]).await;
         match route {
-            Route::Health | Route::Ready | Route::Docs(_) => assert_eq!((bare.0, status), (200, 200), "{path}"),
+            Route::Health | Route::Ready | Route::Docs(_) | Route::Favicon => {
+                assert_eq!((bare.0, status), (200, 200), "{path}");
+            }
+            // The path with its parameters names no file.
+            Route::PageAsset => assert_eq!((bare.0, status), (404, 404), "{path}"),
+            // Past the guard: a body without a code or a token.
+            Route::Session => assert_eq!((bare.0, status), (400, 400), "{path}"),
             Route::Actors | Route::Metrics => {
                 assert_eq!((bare.0, status, code.as_str()), (401, 403, "wrong_role"), "{path}");
             }
             Route::WebSocket => assert_eq!((bare.0, status, code.as_str()), (401, 426, "upgrade_required")),
-            Route::Events | Route::Ticket | Route::Mcp(_) => assert_eq!((bare.0, status), (401, 200), "{path}"),
+            Route::Events | Route::Ticket | Route::SessionCodes | Route::Mcp(_) => {
+                assert_eq!((bare.0, status), (401, 200), "{path}")
+            }
             Route::Api(_) => {}
         }
         if bare.0 == 401 {
             assert_eq!((bare.1.as_str(), bare.2.as_deref()), ("token_needed", Some("Bearer")), "{path}");
         }
         for own in [&operator, &format!("Bearer {}", operator_secret(&broker))] {
-            let expected = if route == Route::WebSocket { 426 } else { 200 };
+            let expected = match route {
+                Route::WebSocket => 426,
+                Route::PageAsset => 404,
+                Route::Session => 400,
+                _ => 200,
+            };
             assert_eq!(knock(&broker, path, &[own]).await.0, expected, "{path}");
         }
     }
