@@ -18,7 +18,7 @@ function themeScript(): Plugin {
   return {
     name: "theme-script",
     transformIndexHtml: (_, context) => [
-      { tag: "script", attrs: { src: `${context.server ? "/" : ASSETS}theme.js` }, injectTo: "head-prepend" },
+      { tag: "script", attrs: { src: `${context.server ? "/assets/" : ASSETS}theme.js` }, injectTo: "head-prepend" },
     ],
   };
 }

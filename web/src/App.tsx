@@ -1,7 +1,10 @@
 import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { Button } from "react-aria-components";
 import { Announcer } from "./Announcer";
+import logo from "./favicon.svg";
 import { useNeedsMe } from "./features/inbox/queries";
+import { keyOf } from "./keys/bindings";
 import { HelpSheet } from "./keys/HelpSheet";
 import { useKeys } from "./keys/KeysContext";
 import { Palette } from "./keys/Palette";
@@ -11,6 +14,7 @@ import { useMe } from "./me";
 import { TopBanners } from "./TopBanners";
 import { Name } from "./text/UserText";
 import { useThemeAttribute } from "./theme";
+import { KeyHint } from "./ui/KeyHint";
 
 /** The frame around every page: navigation, banners about the broker, help and palette. */
 export function App() {
@@ -48,45 +52,53 @@ export function App() {
   );
 }
 
+const item = "flex items-center justify-between gap-2 rounded px-3 py-1 no-underline hover:bg-hover hover:no-underline";
+const activeProps = { className: "bg-accent-bg font-semibold", "aria-current": "page" } as const;
+
 function Navigation({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void }) {
   const me = useMe();
   const needsMe = useNeedsMe().count;
-  const item =
-    "flex items-center justify-between gap-2 rounded px-3 py-1 text-text no-underline hover:bg-hover hover:no-underline";
-  const activeProps = { className: "bg-accent-bg font-semibold", "aria-current": "page" } as const;
+  const page = `${item} text-text`;
+  const tool = `${item} text-left text-dim hover:text-text`;
   return (
     <nav
       aria-label="Main"
       className="sticky top-0 z-30 flex items-center gap-1 border-b border-line bg-raised px-2 py-1 md:h-dvh md:w-44 md:shrink-0 md:flex-col md:items-stretch md:border-r md:border-b-0 md:py-3"
     >
-      <Link to="/" className="px-3 py-1 font-semibold text-text no-underline max-md:sr-only">
+      <Link
+        to="/"
+        className="flex items-center gap-2 px-3 pt-1 pb-3 font-semibold text-text no-underline hover:no-underline max-md:sr-only"
+      >
+        <img src={logo} alt="" className="size-5" />
         Countersign
       </Link>
-      <Link to="/" className={item} activeProps={activeProps} activeOptions={{ exact: true }}>
+      <Link to="/" className={page} activeProps={activeProps} activeOptions={{ exact: true }}>
         Inbox
         {needsMe > 0 && (
-          <span className="rounded-full bg-accent px-2 text-xs text-on-accent">
+          <span className="rounded-full bg-accent px-2 text-xs font-semibold text-on-accent">
             {needsMe}
             <span className="sr-only"> need you</span>
           </span>
         )}
       </Link>
-      <Link to="/r" className={item} activeProps={activeProps}>
+      <Link to="/r" className={page} activeProps={activeProps}>
         Reviews
       </Link>
-      <Link to="/start" className={`${item} max-md:hidden`} activeProps={activeProps}>
+      <Link to="/start" className={`${page} max-md:hidden`} activeProps={activeProps}>
         Start
       </Link>
       <div className="grow" />
       <LiveDot />
-      <button type="button" onClick={onPalette} className={`${item} text-left text-dim max-md:hidden`}>
-        Palette
-      </button>
-      <button type="button" onClick={onHelp} className={`${item} text-left text-dim max-md:hidden`}>
-        Keys
-      </button>
-      <Link to="/preferences" className={`${item} text-dim`} activeProps={activeProps} aria-label="Preferences">
+      <Button onPress={onPalette} className={`${tool} max-md:hidden`}>
+        Search <KeyHint keys={keyOf("palette")} />
+      </Button>
+      <Button onPress={onHelp} className={`${tool} max-md:hidden`}>
+        Keys <KeyHint keys={keyOf("help")} />
+      </Button>
+      <Link to="/preferences" className={`${tool} min-w-0 max-md:max-w-32`} activeProps={activeProps}>
         <Name className="truncate">{me.name}</Name>
+        <span className="sr-only">: preferences</span>
+        <span aria-hidden="true">⚙</span>
       </Link>
     </nav>
   );

@@ -72,10 +72,12 @@ const components: Components = {
   hr: () => <hr className="my-4 border-line" />,
 };
 
-/** Lines of the source, counted from 1. */
+/** Lines of the source, counted from 1. Every line lies between `first` and `last` of exactly one block. */
 export interface SourceLines {
   start: number;
   end: number;
+  first: number;
+  last: number;
 }
 
 interface MarkdownProps {
@@ -98,8 +100,8 @@ export const Markdown = memo(function Markdown({ text, renderFinding, renderBloc
     }
     if (renderBlock !== undefined) {
       added.push(markBlocks);
-      own["x-block"] = ({ start, end, children }: SourceLines & { children?: ReactNode }) =>
-        renderBlock({ start, end }, children);
+      own["x-block"] = ({ start, end, first, last, children }: SourceLines & { children?: ReactNode }) =>
+        renderBlock({ start, end, first, last }, children);
     }
     return [[[rehypeSanitize, schema], ...added], { ...components, ...own } as Components];
   }, [renderFinding, renderBlock]);

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { Markdown, type SourceLines } from "./Markdown";
 
 const bold = (id: string) => createElement("b", null, id);
-const lines = ({ start, end }: SourceLines, block: ReactNode) =>
-  createElement("section", { "data-lines": `${start}-${end}` }, block);
+const lines = ({ start, end, first, last }: SourceLines, block: ReactNode) =>
+  createElement("section", { "data-lines": `${start}-${end}`, "data-all": `${first}-${last}` }, block);
 
 test("ids of findings are drawn by the caller, but not in code and links", () => {
   const text = "See I-41 and **I-2**, `I-3`, [I-4](https://a.example), XI-5";
@@ -22,6 +22,18 @@ test("blocks and list items know their lines", () => {
     "6-6",
     "7-8",
     "10-12",
+  ]);
+});
+
+test("every line belongs to one block", () => {
+  const text = "\n# Plan\n\nfirst\n\n\n- one\n\n- two\n";
+  const html = renderToStaticMarkup(createElement(Markdown, { text, renderBlock: lines }));
+  const all = [...html.matchAll(/data-all="(\d+)-(\d+)"/g)].map((match) => [Number(match[1]), Number(match[2])]);
+  expect(all).toEqual([
+    [1, 3],
+    [4, 6],
+    [7, 8],
+    [9, Number.MAX_SAFE_INTEGER],
   ]);
 });
 

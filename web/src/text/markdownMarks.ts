@@ -31,25 +31,38 @@ function split(text: string): Node[] {
     .filter(({ type, value }) => type !== "text" || value !== "");
 }
 
-/** Wraps each block of the text, and the content of each item of a list, into `<x-block start end>`. */
+/**
+ * Wraps each block of the text, and the content of each item of a list, into `<x-block>`. `start` and `end` are its lines;
+ * `first` and `last` include the blank lines around it, so that every line belongs to exactly one block.
+ */
 export function markBlocks() {
   return (root: Node) => {
-    root.children = (root.children ?? []).map(wrapBlock);
+    const blocks: Node[] = [];
+    root.children = (root.children ?? []).map((node) => wrapBlock(node, blocks));
+    let first = 1;
+    for (const [index, block] of blocks.entries()) {
+      const next = blocks[index + 1]?.properties?.start;
+      const last = typeof next === "number" ? Math.max(next - 1, first) : Number.MAX_SAFE_INTEGER;
+      block.properties = { ...block.properties, first, last };
+      first = last + 1;
+    }
   };
 }
 
-function wrapBlock(node: Node): Node {
+function wrapBlock(node: Node, blocks: Node[]): Node {
   if (node.type !== "element") return node;
-  if (node.tagName === "ul" || node.tagName === "ol") return { ...node, children: (node.children ?? []).map(wrapItem) };
-  return blockOf(node, [node]);
+  if (node.tagName !== "ul" && node.tagName !== "ol") return blockOf(node, [node], blocks);
+  return { ...node, children: (node.children ?? []).map((item) => wrapItem(item, blocks)) };
 }
 
-function wrapItem(item: Node): Node {
+function wrapItem(item: Node, blocks: Node[]): Node {
   if (item.tagName !== "li") return item;
-  return { ...item, children: [blockOf(item, item.children ?? [])] };
+  return { ...item, children: [blockOf(item, item.children ?? [], blocks)] };
 }
 
-function blockOf({ position }: Node, children: Node[]): Node {
+function blockOf({ position }: Node, children: Node[], blocks: Node[]): Node {
   const [start, end] = [position?.start.line ?? 1, position?.end.line ?? 1];
-  return { type: "element", tagName: "x-block", properties: { start, end }, children };
+  const block: Node = { type: "element", tagName: "x-block", properties: { start, end }, children };
+  blocks.push(block);
+  return block;
 }

@@ -14,7 +14,7 @@ export function Fold({ title, children, isOpenFirst = false, level }: FoldProps)
   const button = (
     <Button
       slot="trigger"
-      className="flex w-full items-baseline gap-2 rounded px-1 py-1 text-left hover:bg-hover group-data-expanded/fold:mb-1"
+      className="flex w-full items-baseline gap-2 -mx-1 rounded px-1 py-1 text-left hover:bg-hover group-data-expanded/fold:mb-1"
     >
       <span aria-hidden="true" className="text-dim group-data-expanded/fold:rotate-90">
         ▸
@@ -23,7 +23,7 @@ export function Fold({ title, children, isOpenFirst = false, level }: FoldProps)
     </Button>
   );
   return (
-    <Disclosure defaultExpanded={isOpenFirst} className="group/fold">
+    <Disclosure defaultExpanded={isOpenFirst} className="group/fold w-full">
       {level === undefined ? button : <Heading level={level}>{button}</Heading>}
       <DisclosurePanel>{children}</DisclosurePanel>
     </Disclosure>

@@ -7,7 +7,7 @@ export function KeyHint({ keys }: { keys: string }) {
   return (
     <span
       aria-hidden="true"
-      className="hidden rounded-sm border border-current px-1 font-mono text-xs font-normal whitespace-nowrap md:inline"
+      className="hidden rounded-sm border border-line px-1 font-mono text-xs font-normal whitespace-nowrap md:inline"
     >
       {keys}
     </span>

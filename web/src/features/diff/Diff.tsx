@@ -116,6 +116,14 @@ function DiffOfContent(props: DiffProps) {
     setFolds((known) => (known.get(file) === isFolded ? known : new Map(known).set(file, isFolded)));
   }, []);
 
+  const markViewed = useCallback(
+    (file: PatchFile, isViewed: boolean) => {
+      setViewed(file, isViewed);
+      fold(file.index, isViewed);
+    },
+    [setViewed, fold],
+  );
+
   const place = useRef<Place>({ file: 0, side: "new", line: null });
   const [current, setCurrent] = useState<number | null>(files.length > 0 ? 0 : null);
   const [viewer, setViewer] = useState<ViewerHandle | null>(null);
@@ -229,11 +237,6 @@ function DiffOfContent(props: DiffProps) {
     onPlace: setPlace,
     marks: find.marks,
     handle: setViewer,
-  };
-
-  const markViewed = (file: PatchFile, isViewed: boolean) => {
-    setViewed(file, isViewed);
-    fold(file.index, isViewed);
   };
 
   useImperativeHandle(handle, () => ({

@@ -24,11 +24,10 @@ export function DiffTable(props: ViewerProps) {
   const [focusedKey, setFocusedKey] = useState<string | null>(null);
   const pinned = useMemo(() => new Set(focusedKey === null ? [] : [focusedKey]), [focusedKey]);
   const { items, spaceAfter, measure, offsetOf } = useWindow(rows, scroller, pinned);
-  const tellPlace = () => {
-    const place = placeOf(rows, scroll.firstKey());
+  const scroll = useRowScroll(scroller, offsetOf, (key) => {
+    const place = placeOf(rows, key);
     if (place !== null) onPlace(place);
-  };
-  const scroll = useRowScroll(scroller, offsetOf, tellPlace);
+  });
   const lines = useLineSelection({ ...props, scroll, items });
 
   const comment = useCallback(
@@ -346,8 +345,8 @@ function rowKeyOf(rows: readonly Row[], target: EventTarget): string | null {
   return rows[Number(element?.dataset.index ?? -1)]?.key ?? null;
 }
 
-function placeOf(rows: readonly Row[], key: string | null): Place | null {
-  const index = key === null ? -1 : rows.findIndex((row) => row.key === key);
+function placeOf(rows: readonly Row[], key: string): Place | null {
+  const index = rows.findIndex((row) => row.key === key);
   const first = rows[index];
   if (first === undefined || first.file === -1) return null;
   // The next line at or below the row, in the same file.

@@ -43,29 +43,11 @@ export function FileTree({ files, notes, marks, current, onViewed, onOpen }: Fil
   );
   const readable = files.filter((file) => file.kind !== "unreadable");
   const seen = readable.filter((file) => viewedState(file, marks) === "viewed").length;
-  const renderNode = (node: TreeNode): ReactNode => {
-    if (node.type === "folder")
-      return (
-        <TreeItem key={node.key} id={node.key} textValue={inert(node.name)} className="diff-tree-item">
-          <TreeItemContent>
-            {({ isExpanded }) => (
-              <Button slot="chevron" className="diff-tree-folder">
-                <span aria-hidden="true">{isExpanded ? "▾" : "▸"}</span>
-                <bdi className="diff-tree-name">{inert(node.name)}</bdi>
-              </Button>
-            )}
-          </TreeItemContent>
-          {node.children.map(renderNode)}
-        </TreeItem>
-      );
-    return (
-      <TreeItem key={node.key} id={node.key} textValue={inert(node.name)} className="diff-tree-item">
-        <TreeItemContent>
-          <FileRow node={node} notes={notes} viewed={viewedState(node.file, marks)} onViewed={onViewed} />
-        </TreeItemContent>
-      </TreeItem>
-    );
-  };
+  // The same children as before need no new collection: the current file changes with every few lines of scrolling.
+  const children = useMemo(
+    () => nodes.map((node) => renderNode(node, { notes, marks, onViewed })),
+    [nodes, notes, marks, onViewed],
+  );
   const tree = (
     <Tree
       aria-label="Files of the diff"
@@ -82,7 +64,7 @@ export function FileTree({ files, notes, marks, current, onViewed, onOpen }: Fil
       onExpandedChange={(keys) => setClosed(new Set(folderKeys(nodes).filter((key) => !keys.has(key))))}
       renderEmptyState={() => <p className="diff-tree-empty">No file matches.</p>}
     >
-      {nodes.map(renderNode)}
+      {children}
     </Tree>
   );
   return (
@@ -103,6 +85,33 @@ export function FileTree({ files, notes, marks, current, onViewed, onOpen }: Fil
         tree
       )}
     </nav>
+  );
+}
+
+type RowInput = Pick<FileTreeProps, "notes" | "marks" | "onViewed">;
+
+function renderNode(node: TreeNode, input: RowInput): ReactNode {
+  if (node.type === "folder")
+    return (
+      <TreeItem key={node.key} id={node.key} textValue={inert(node.name)} className="diff-tree-item">
+        <TreeItemContent>
+          {({ isExpanded }) => (
+            <Button slot="chevron" className="diff-tree-folder">
+              <span aria-hidden="true">{isExpanded ? "▾" : "▸"}</span>
+              <bdi className="diff-tree-name">{inert(node.name)}</bdi>
+            </Button>
+          )}
+        </TreeItemContent>
+        {node.children.map((child) => renderNode(child, input))}
+      </TreeItem>
+    );
+  const { notes, marks, onViewed } = input;
+  return (
+    <TreeItem key={node.key} id={node.key} textValue={inert(node.name)} className="diff-tree-item">
+      <TreeItemContent>
+        <FileRow node={node} notes={notes} viewed={viewedState(node.file, marks)} onViewed={onViewed} />
+      </TreeItemContent>
+    </TreeItem>
   );
 }
 

@@ -22,24 +22,25 @@ export interface RowScroll {
   elementOf: (key: string) => HTMLElement | undefined;
   /** Brings a row into sight, below the head of its file, and keeps it there while rows around it are measured. */
   show: (key: string, align: "near-top" | "nearest" | "top") => void;
-  /** The first row in sight. */
-  firstKey: () => string | null;
 }
 
 /**
  * Keeps the row that a reader looks at where it is while rows above it come, go or grow: a finding that arrives moves
  * nothing. The anchor is the row with the focus, or the first one in sight. `offsetOf` gives the place of a row that is not
- * rendered.
+ * rendered, `onPlace` is called with the row that a reader looks at after each scroll.
  */
 export function useRowScroll(
   scroller: RefObject<HTMLElement | null>,
   offsetOf: (key: string) => number | null,
-  onScroll: () => void,
+  onPlace: (key: string) => void,
 ): RowScroll {
   const elements = useRef(new Map<string, RowElement>());
   const anchor = useRef<Anchor | null>(null);
-  const latest = useRef({ offsetOf, onScroll });
-  latest.current = { offsetOf, onScroll };
+  // The page scrolled, not the reader: the row that it went to stays the place, wherever it stands in the view.
+  const isOwnScroll = useRef(false);
+  const lastTop = useRef(0);
+  const latest = useRef({ offsetOf, onPlace });
+  latest.current = { offsetOf, onPlace };
 
   const topOf = useCallback(
     (element: HTMLElement) =>
@@ -48,16 +49,18 @@ export function useRowScroll(
   );
 
   const firstKey = useCallback((): string | null => {
+    const height = scroller.current?.clientHeight ?? 0;
     let first: { key: string; top: number } | null = null;
     for (const [key, { element, isHead }] of elements.current) {
       const top = topOf(element);
-      const isInSight = top + (isHead ? HEAD_HEIGHT : element.offsetHeight) > HEAD_HEIGHT + 1;
+      const isInSight = top < height && top + (isHead ? HEAD_HEIGHT : element.offsetHeight) > HEAD_HEIGHT + 1;
       if (isInSight && (first === null || top < first.top)) first = { key, top };
     }
     return first?.key ?? null;
-  }, [topOf]);
+  }, [scroller, topOf]);
 
   const record = useCallback(() => {
+    lastTop.current = scroller.current?.scrollTop ?? 0;
     if (anchor.current?.isTarget) return;
     const focused = focusedRow(elements.current, scroller.current);
     const key = focused ?? firstKey();
@@ -68,12 +71,18 @@ export function useRowScroll(
   const restore = useCallback(() => {
     const view = scroller.current;
     const held = anchor.current;
-    if (view === null || held === null) return;
+    if (view === null) return;
+    // Nothing is held yet, or the reader scrolled and the event comes later.
+    if (held === null || (view.scrollTop !== lastTop.current && !held.isTarget)) {
+      record();
+      return;
+    }
     const element = elements.current.get(held.key)?.element;
     const moved = element !== undefined ? topOf(element) - held.top : offsetDelta(view, held, latest.current.offsetOf);
     if (moved !== null && Math.abs(moved) >= 1) view.scrollTop += moved;
+    lastTop.current = view.scrollTop;
     if (element !== undefined) held.isTarget = false;
-  }, [scroller, topOf]);
+  }, [scroller, record, topOf]);
 
   useLayoutEffect(restore);
 
@@ -82,29 +91,36 @@ export function useRowScroll(
     if (view === null) return;
     const scrolled = () => {
       record();
-      latest.current.onScroll();
+      const key = isOwnScroll.current ? null : firstKey();
+      if (key !== null) latest.current.onPlace(key);
     };
     const release = () => {
+      isOwnScroll.current = false;
       if (anchor.current !== null) anchor.current.isTarget = false;
     };
     record();
-    view.addEventListener("scroll", scrolled, { passive: true });
+    // Before the listener that renders other rows: it would find the old anchor.
+    view.addEventListener("scroll", scrolled, { capture: true, passive: true });
     view.addEventListener("focusin", record);
     view.addEventListener("wheel", release, { passive: true });
     view.addEventListener("touchmove", release, { passive: true });
+    view.addEventListener("pointerdown", release);
+    view.addEventListener("keydown", release);
     // Rows change their height without React: a wider window, an image, a text box that grows.
     const watcher = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(restore);
     watcher?.observe(view);
     const content = view.firstElementChild;
     if (content !== null) watcher?.observe(content);
     return () => {
-      view.removeEventListener("scroll", scrolled);
+      view.removeEventListener("scroll", scrolled, { capture: true });
       view.removeEventListener("focusin", record);
       view.removeEventListener("wheel", release);
       view.removeEventListener("touchmove", release);
+      view.removeEventListener("pointerdown", release);
+      view.removeEventListener("keydown", release);
       watcher?.disconnect();
     };
-  }, [scroller, record, restore]);
+  }, [scroller, record, restore, firstKey]);
 
   return useMemo(
     () => ({
@@ -117,6 +133,8 @@ export function useRowScroll(
         const view = scroller.current;
         const element = elements.current.get(key)?.element;
         if (view === null) return;
+        isOwnScroll.current = true;
+        latest.current.onPlace(key);
         if (align === "nearest" && element !== undefined) {
           const [top, height] = [topOf(element), element.offsetHeight];
           if (top >= HEAD_HEIGHT && top + height <= view.clientHeight) {
@@ -135,9 +153,8 @@ export function useRowScroll(
         }
         restore();
       },
-      firstKey,
     }),
-    [scroller, topOf, firstKey, restore],
+    [scroller, topOf, restore],
   );
 }
 

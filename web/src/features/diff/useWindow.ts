@@ -44,8 +44,8 @@ export function useWindow(
   const virtualizer = useVirtualizer({
     count: isAll ? 0 : rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => HEIGHTS[rows[index]?.type ?? "line"],
-    getItemKey: (index) => rows[index]?.key ?? index,
+    estimateSize: useCallback((index: number) => HEIGHTS[rows[index]?.type ?? "line"], [rows]),
+    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
     overscan: 30,
     rangeExtractor: useCallback((range: Range) => withPinned(rows, range, pinned), [rows, pinned]),
   });

@@ -6,5 +6,5 @@ import { dayStats } from "./queries";
 export function DaySummary() {
   const { data } = useQuery(dayStats());
   const sentence = data === undefined ? null : daySentence(data);
-  return sentence === null ? null : <p className="px-3 text-dim">{sentence}</p>;
+  return sentence === null ? null : <p className="-mt-2 text-dim">{sentence}</p>;
 }

@@ -20,7 +20,7 @@ export function InboxLists({ inbox, hasMoreOpen }: { inbox: Inbox; hasMoreOpen: 
         <InboxSection title="Running" count={running.length} hasMore={hasMoreOpen}>
           <Rows items={running} />
           {hasMoreOpen && (
-            <p className="px-3 py-2">
+            <p className="py-2">
               <Link to="/r">Show all reviews</Link>
             </p>
           )}

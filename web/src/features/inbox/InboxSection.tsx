@@ -12,7 +12,7 @@ interface InboxSectionProps {
 export function InboxSection({ title, count, hasMore = false, children }: InboxSectionProps) {
   return (
     <section aria-label={title}>
-      <h2 className="mb-1 flex items-baseline gap-2 px-3 text-sm font-semibold">
+      <h2 className="mb-1 flex items-baseline gap-2 text-sm font-semibold">
         {title}
         <span className="font-normal text-dim">
           {count}

@@ -41,7 +41,7 @@ function LastDone({ done: { last, undo } }: { done: Done }) {
   return (
     <div role="status">
       {last !== null && (
-        <p className="flex items-center gap-2 px-3 pt-1 text-dim">
+        <p className="flex items-center gap-2 pt-1 text-dim">
           {last.number} is done until something changes in it.
           <Button kind="quiet" onPress={() => undo(last.id)}>
             Undo

@@ -125,7 +125,7 @@ export function daySentence({ reviews, issues, work }: StatsResponse): string | 
   if (issues.total > 0) parts.push(counted(issues.total, "finding"));
   if (work.cost_usd > 0) parts.push(`$${work.cost_usd.toFixed(2)}`);
   const median = reviews.time_to_decision.p50_ms;
-  const half = median === undefined ? "" : ` Half were decided within ${duration(median)}.`;
+  const half = median === undefined ? "" : ` Half were decided within ${duration(Math.max(1_000, median))}.`;
   const list = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
   return `${counted(reviews.total, "review")} in the last 24 hours${list}.${half}`;
 }

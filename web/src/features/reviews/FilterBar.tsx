@@ -65,9 +65,7 @@ function Find({ search, onChange }: Omit<FilterBarProps, "rows">) {
       onChange={setText}
       className="group flex min-h-7 w-full items-center gap-2 rounded border border-line-strong bg-bg px-2 focus-within:border-accent sm:w-72"
     >
-      <span aria-hidden="true" className="text-dim">
-        ⌕
-      </span>
+      <Magnifier />
       <Input
         ref={input}
         placeholder="Title or number"
@@ -80,6 +78,15 @@ function Find({ search, onChange }: Omit<FilterBarProps, "rows">) {
         <KeyHint keys={keyOf("find")} />
       </span>
     </SearchField>
+  );
+}
+
+function Magnifier() {
+  return (
+    <svg aria-hidden="true" viewBox="0 0 16 16" className="size-4 shrink-0 fill-none stroke-dim stroke-2">
+      <circle cx="7" cy="7" r="4.5" />
+      <path d="M10.5 10.5 14 14" />
+    </svg>
   );
 }
 

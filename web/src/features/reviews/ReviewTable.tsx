@@ -5,6 +5,7 @@ import { useEffect, useRef } from "react";
 import type { ReviewRow } from "../../api/generated";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Failure";
+import { columns } from "../../ui/RowFigures";
 import { ReviewTableRow } from "./ReviewTableRow";
 import { useVirtualRowKeys } from "./useVirtualRowKeys";
 
@@ -80,32 +81,25 @@ function withIndex(indexes: number[], wanted: number, count: number): number[] {
   return [...indexes, wanted].sort((a, b) => a - b);
 }
 
+const HEADS = [
+  ["Status", columns.status],
+  ["Review", columns.title],
+  ["Open issues", columns.issues],
+  ["Seats", columns.seats],
+  ["Author", columns.author],
+  ["Cost", columns.cost],
+  ["Age", columns.age],
+] as const;
+
 function HeadRow() {
-  const cell = "shrink-0 text-xs text-dim";
   return (
     <div role="rowgroup" className="max-lg:sr-only">
-      <div role="row" aria-rowindex={1} className="flex gap-3 px-3 pb-1">
-        <span role="columnheader" className={`${cell} w-40`}>
-          Status
-        </span>
-        <span role="columnheader" className={`${cell} flex-1`}>
-          Review
-        </span>
-        <span role="columnheader" className={`${cell} w-28`}>
-          Open issues
-        </span>
-        <span role="columnheader" className={`${cell} w-24`}>
-          Seats
-        </span>
-        <span role="columnheader" className={`${cell} w-32`}>
-          Author
-        </span>
-        <span role="columnheader" className={`${cell} w-14 text-right`}>
-          Cost
-        </span>
-        <span role="columnheader" className={`${cell} w-14 text-right`}>
-          Age
-        </span>
+      <div role="row" aria-rowindex={1} className="flex gap-3 px-3 pb-1 text-xs text-dim">
+        {HEADS.map(([name, width]) => (
+          <span key={name} role="columnheader" className={width}>
+            {name}
+          </span>
+        ))}
       </div>
     </div>
   );
@@ -121,9 +115,14 @@ function Foot({ shown, total, next }: { shown: number; total: number | null; nex
     );
   }
   const all = total === null ? "" : ` of ${total.toLocaleString("en")}`;
+  const shownWords = shown.toLocaleString("en");
   return (
     <p className="px-3 pt-2 text-xs text-dim">
-      {next.isLoading ? "Loading more…" : next.has ? `${shown.toLocaleString("en")}${all} shown` : "That is all."}
+      {next.isLoading
+        ? "Loading more…"
+        : next.has
+          ? `${shownWords}${all} shown`
+          : `${shownWords} ${shown === 1 ? "review" : "reviews"}`}
     </p>
   );
 }

@@ -4,45 +4,47 @@ import { Link } from "@tanstack/react-router";
 import type { ReviewRow } from "../../api/generated";
 import { rowAttribute } from "../../keys/useRowKeys";
 import { Name } from "../../text/UserText";
-import { escalationWords, proposerOf, waitingWords } from "../../turns";
-import { Money } from "../../ui/Money";
-import { Seats } from "../../ui/Seats";
-import { SeverityCounts, Status } from "../../ui/Status";
-import { Age } from "../../ui/Time";
+import { escalationWords, waitingWords } from "../../turns";
+import * as figures from "../../ui/RowFigures";
+import { Status } from "../../ui/Status";
+
+const { columns } = figures;
 
 /** The cells of a review: one line and a small one below it; on a narrow screen a card. */
 export function ReviewTableRow({ row }: { row: ReviewRow }) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 lg:flex-nowrap">
-      <span role="cell" className="flex w-40 shrink-0">
+      <span role="cell" className={`flex ${columns.status}`}>
         <Status status={row.status} />
       </span>
-      <span role="cell" className="min-w-0 max-lg:order-first max-lg:w-full lg:flex-1">
+      <span role="cell" className={columns.title}>
         <Link
           to="/r/$review"
           params={{ review: row.number }}
           {...rowAttribute(row.review_id)}
-          className="flex items-baseline gap-2 text-text no-underline after:absolute after:inset-0 hover:no-underline"
+          className={figures.titleLink}
         >
-          <span className="shrink-0 text-dim tabular-nums">{row.number}</span>
-          <Name className="line-clamp-2 font-medium lg:line-clamp-1">{row.intent}</Name>
+          <span className={figures.titleNumber}>{row.number}</span>
+          <Name className={figures.titleText}>{row.intent}</Name>
         </Link>
         <SmallPrint row={row} />
       </span>
-      <span role="cell" className="shrink-0 lg:w-28">
-        {row.open_issues !== undefined && <SeverityCounts counts={row.open_issues} />}
+      <span role="cell" className={columns.issues}>
+        <figures.Issues row={row} />
       </span>
-      <span role="cell" className="shrink-0 lg:w-24">
-        <Seats seats={row.seats ?? []} />
+      <span role="cell" className={columns.seats}>
+        <figures.RowSeats row={row} />
       </span>
-      <span role="cell" className="min-w-0 shrink-0 truncate text-dim lg:w-32" title={proposerOf(row)}>
-        <Name>{proposerOf(row)}</Name>
-      </span>
-      <span role="cell" className="shrink-0 text-right text-dim lg:w-14">
-        <Money usd={row.cost_usd} />
-      </span>
-      <span role="cell" className="shrink-0 text-right text-dim max-lg:ml-auto lg:w-14">
-        <Age at={row.created_at} />
+      <span role="presentation" className="flex min-w-0 items-center gap-x-3 text-dim max-lg:order-last max-lg:w-full">
+        <span role="cell" className={columns.author}>
+          <figures.Author row={row} />
+        </span>
+        <span role="cell" className={columns.cost}>
+          <figures.Cost row={row} />
+        </span>
+        <span role="cell" className={columns.age}>
+          <figures.RowAge row={row} />
+        </span>
       </span>
     </div>
   );
@@ -52,7 +54,7 @@ export function ReviewTableRow({ row }: { row: ReviewRow }) {
 function SmallPrint({ row }: { row: ReviewRow }) {
   const unread = row.unread_messages ?? 0;
   return (
-    <span className="flex flex-wrap gap-x-3 text-xs text-dim lg:flex-nowrap lg:overflow-hidden lg:whitespace-nowrap">
+    <span className={`${figures.smallPrint} lg:flex-nowrap lg:whitespace-nowrap`}>
       {row.escalate === true && (
         <span className="font-medium text-bad">escalated: {escalationWords(row.escalate_why)}</span>
       )}

@@ -26,11 +26,11 @@ export type TextFilter = (typeof TEXT_FILTERS)[number];
 
 /** The filters of the menu, in words. */
 export const FILTER_NAMES = {
-  project: "project",
-  proposer: "author",
-  persona: "seat",
-  branch: "branch",
-  category: "kind",
+  project: "Project",
+  proposer: "Author",
+  persona: "Seat",
+  branch: "Branch",
+  category: "Kind",
 } as const satisfies Record<TextFilter | "category", string>;
 export type MenuFilter = keyof typeof FILTER_NAMES;
 

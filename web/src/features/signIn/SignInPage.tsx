@@ -21,33 +21,45 @@ export function SignInPage() {
     if (code !== null && isUnused(code)) mutate({ code });
   }, [code, mutate]);
   const isByCode = signIn.variables !== undefined && "code" in signIn.variables;
+  const isFree = whoami !== null && !whoami.token_required;
   return (
-    <div className="mx-auto w-full max-w-xl pt-8">
+    <div className="mx-auto mt-8 w-full max-w-xl md:mt-24 md:rounded md:border md:border-line">
       <Page title="Sign in to Countersign">
         {isByCode && signIn.isPending && <p role="status">Signing in…</p>}
         {isByCode && signIn.isError && <CodeRefused error={signIn.error} />}
-        {whoami !== null && !whoami.token_required && (
+        {isFree ? (
           <p>
             This broker asks for no token. <Link to="/">Go to the inbox</Link>.
           </p>
+        ) : (
+          <>
+            <HowToOpen />
+            <Fold title="Paste a token instead">
+              <TokenForm
+                isSending={signIn.isPending && !isByCode}
+                error={isByCode ? null : signIn.error}
+                onSend={(token) => mutate({ token })}
+              />
+            </Fold>
+          </>
         )}
-        <p>This broker accepts only those who hold a token. On the machine where you have one, run</p>
-        <p>
-          <CliLine line={cliLines.open()} />
-        </p>
-        <p className="text-dim">
-          It opens this page with a code that is valid once, for half a minute. This browser then stays signed in until
-          you sign out or the token is revoked.
-        </p>
-        <Fold title="Paste a token instead" isOpenFirst={!isByCode && code === null && whoami?.token_required === true}>
-          <TokenForm
-            isSending={signIn.isPending && !isByCode}
-            error={isByCode ? null : signIn.error}
-            onSend={(token) => mutate({ token })}
-          />
-        </Fold>
       </Page>
     </div>
+  );
+}
+
+function HowToOpen() {
+  return (
+    <>
+      <p>This broker answers only to those who hold a token. On the machine where you have one, run</p>
+      <p>
+        <CliLine line={cliLines.open()} />
+      </p>
+      <p className="text-dim">
+        It opens this page with a code that is valid once, for half a minute. This browser then stays signed in until
+        you sign out or the token is revoked.
+      </p>
+    </>
   );
 }
 

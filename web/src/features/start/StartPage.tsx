@@ -30,10 +30,14 @@ export function StartPage() {
   const isReady = isConnected && first !== null && hasReviewer;
   return (
     <Page title="Start">
-      <p className="max-w-3xl text-dim">
-        {isReady
-          ? "All three steps are done. New reviews appear in the inbox."
-          : "Agents propose changes, reviewers vote, you see and decide. Three steps; each ticks by itself when it is done."}
+      <p className="-mt-2 max-w-3xl text-dim">
+        {isReady ? (
+          <>
+            All three steps are done. New reviews appear in the <Link to="/">inbox</Link>.
+          </>
+        ) : (
+          "Agents propose changes, reviewers vote, you see and decide. Each step ticks by itself when it is done."
+        )}
       </p>
       {reviews.isError && <Failure error={reviews.error} what="The reviews" retry={() => void reviews.refetch()} />}
       <ol className="flex max-w-3xl flex-col gap-3">

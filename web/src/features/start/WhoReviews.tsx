@@ -6,13 +6,19 @@ import { LastWords, ReviewerHelp } from "../../ui/PoolHelp";
 
 /** The person, or reviewers that the broker starts. */
 export function WhoReviews({ pool }: { pool: Pool | null }) {
+  const panel = "flex min-w-0 flex-col items-start gap-2 rounded border border-line bg-raised p-3";
   return (
-    <>
-      <h3 className="font-medium">You</h3>
-      <NameForm />
-      <h3 className="font-medium">Reviewers of the broker</h3>
-      <PoolState pool={pool} />
-    </>
+    <div className="grid w-full gap-3 md:grid-cols-2">
+      <section aria-label="You review" className={panel}>
+        <h3 className="font-medium">You review</h3>
+        <p className="text-dim">Votes and messages that you write on this page carry your name.</p>
+        <NameForm />
+      </section>
+      <section aria-label="The broker starts reviewers" className={panel}>
+        <h3 className="font-medium">The broker starts reviewers</h3>
+        <PoolState pool={pool} />
+      </section>
+    </div>
   );
 }
 
@@ -39,7 +45,7 @@ function PoolState({ pool }: { pool: Pool | null }) {
   }
   return (
     <>
-      <p>Off. The broker can start reviewers when reviews wait, and end them when none do.</p>
+      <p className="text-dim">Off. When it is on, agents review what waits, and end when nothing does.</p>
       <Fold title="How to start reviewers">
         <ReviewerHelp />
       </Fold>

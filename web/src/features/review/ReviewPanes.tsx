@@ -1,0 +1,106 @@
+import type { ReactNode, RefObject } from "react";
+import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { AboutPanel } from "./AboutPanel";
+import { Conversation } from "./Conversation";
+import { DiffPanel } from "./DiffPanel";
+import type { DiffPlace } from "./DiffView";
+import { FindingsPanel } from "./FindingsPanel";
+import { PatchPanel } from "./PatchPanel";
+import { PlanPanel } from "./PlanPanel";
+import { useReview } from "./ReviewContext";
+import type { Tab as TabName } from "./search";
+import { useIsWide } from "./useWide";
+
+interface ReviewPanesProps extends DiffPlace {
+  seenVersion: number | null;
+  composer: RefObject<HTMLTextAreaElement | null>;
+}
+
+/** Content and conversation: side by side where there is room, else one tab each. */
+export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProps) {
+  const { search } = useReview();
+  const isWide = useIsWide();
+  const content = <Content {...place} />;
+  const talk = <Conversation seenVersion={seenVersion} composer={composer} />;
+  if (!isWide) {
+    return (
+      <PaneTabs selected={search.tab ?? "diff"} className="min-h-0 flex-1">
+        <PaneTab id="diff">{content}</PaneTab>
+        <PaneTab id="conversation">{talk}</PaneTab>
+        <PaneTab id="findings" isScrolling>
+          <FindingsPanel />
+        </PaneTab>
+        <PaneTab id="about" isScrolling>
+          <AboutPanel />
+        </PaneTab>
+      </PaneTabs>
+    );
+  }
+  return (
+    <div className="flex min-h-96 flex-1">
+      <div className="flex min-w-0 flex-1 flex-col">{content}</div>
+      <PaneTabs
+        selected={search.tab === undefined || search.tab === "diff" ? "conversation" : search.tab}
+        className="w-96 shrink-0 border-l border-line 2xl:w-112"
+      >
+        <PaneTab id="conversation">{talk}</PaneTab>
+        <PaneTab id="findings" isScrolling>
+          <FindingsPanel />
+        </PaneTab>
+        <PaneTab id="about" isScrolling>
+          <AboutPanel />
+        </PaneTab>
+      </PaneTabs>
+    </div>
+  );
+}
+
+function Content(place: DiffPlace) {
+  const { review, search } = useReview();
+  if (search.patch !== undefined) return <PatchPanel persona={search.patch} />;
+  return review.has_diff ? <DiffPanel {...place} /> : <PlanPanel />;
+}
+
+function PaneTabs({ selected, className, children }: { selected: TabName; className: string; children: ReactNode }) {
+  const { review, issues, go } = useReview();
+  const isWide = useIsWide();
+  const open = issues.filter(({ status }) => status === "open").length;
+  const titles: [TabName, string][] = [
+    ["conversation", `Conversation${review.message_count > 0 ? ` ${review.message_count}` : ""}`],
+    ["findings", `Findings${open > 0 ? ` ${open}` : ""}`],
+    ["about", "About"],
+  ];
+  const all = isWide ? titles : ([["diff", review.has_diff ? "Diff" : "Plan"], ...titles] as const);
+  return (
+    <Tabs
+      selectedKey={selected}
+      onSelectionChange={(key) => go({ tab: key as TabName })}
+      className={`flex flex-col ${className}`}
+    >
+      <TabList aria-label="Parts of the review" className="flex gap-1 overflow-x-auto border-b border-line px-2">
+        {all.map(([id, title]) => (
+          <Tab
+            key={id}
+            id={id}
+            className="cursor-pointer border-b-2 border-transparent px-2 py-2 whitespace-nowrap text-dim outline-offset-[-2px] hover:text-text data-selected:border-accent data-selected:font-medium data-selected:text-text"
+          >
+            {title}
+          </Tab>
+        ))}
+      </TabList>
+      {children}
+    </Tabs>
+  );
+}
+
+function PaneTab({ id, isScrolling = false, children }: { id: TabName; isScrolling?: boolean; children: ReactNode }) {
+  const height = "max-xl:h-[calc(100dvh-7.5rem)]";
+  return (
+    <TabPanel
+      id={id}
+      className={`flex min-h-0 flex-1 flex-col outline-none ${isScrolling ? "overflow-y-auto" : ""} ${id === "findings" || id === "about" ? "" : height}`}
+    >
+      {children}
+    </TabPanel>
+  );
+}
