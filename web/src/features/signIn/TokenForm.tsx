@@ -32,7 +32,8 @@ export function TokenForm({ isSending, error, onSend }: TokenFormProps) {
           className="w-full rounded border border-line-strong bg-bg px-2 py-1 font-mono text-sm data-invalid:border-bad"
         />
         <Text slot="description" className="text-xs text-dim">
-          It is sent to the broker once and not stored in this browser. <code>countersign token create</code> makes one.
+          It is sent to the broker once and not stored in this browser.{" "}
+          <code>countersign token create --role operator --name NAME</code> makes one.
         </Text>
         {isWrong && (
           <Text slot="errorMessage" className="text-xs text-bad">
