@@ -10,7 +10,10 @@ class ShortReporter implements Reporter {
     const isExpected = result.status === test.expectedStatus || result.status === "skipped";
     this.last.set(test.id, { title, result, isExpected });
     if (isExpected) return;
-    const texts = result.errors.map((error) => error.stack ?? error.message ?? error.value ?? "").join("\n").replaceAll(COLOUR, "");
+    const texts = result.errors
+      .map((error) => error.stack ?? error.message ?? error.value ?? "")
+      .join("\n")
+      .replaceAll(COLOUR, "");
     const files = result.attachments.flatMap(({ path }) => path ?? []);
     print(`FAILED ${title}\n${texts}\n${files.map((file) => `  ${file}\n`).join("")}`);
   }
