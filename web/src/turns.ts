@@ -65,7 +65,7 @@ export function myTurnWords(turn: Turn, review: Pick<ReviewRow, "escalate_why">)
     case "reviewing":
       return `your vote is missing${seat}`;
     case "message":
-      return turn.who === "proposer" ? "a reviewer asks you" : `the author wrote to you${seat}`;
+      return `a message waits for your answer${seat}`;
     case "issue_answered":
       return `the author answered a finding${seat}`;
     case "counter_patch_offered":

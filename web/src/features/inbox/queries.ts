@@ -61,13 +61,6 @@ export const dayStats = () =>
     queryFn: ({ signal }) => call("get_review_stats", { since: "24h" }, { signal }),
   });
 
-/** How many reviews there are at all, to tell an empty database from a quiet day. */
-export const totals = () =>
-  queryOptions({
-    queryKey: keys.counts({}),
-    queryFn: ({ signal }) => call("count_reviews", {}, { signal }),
-  });
-
 const NO_MARKS = {};
 
 export function useDoneMarks() {
@@ -76,6 +69,8 @@ export function useDoneMarks() {
 
 export interface LoadedInbox {
   inbox: Inbox | null;
+  /** There is no review at all: not a quiet day, but a first one. */
+  isFirstRun: boolean;
   /** More reviews are open than stand in the inbox. */
   hasMoreOpen: boolean;
   error: unknown;
@@ -97,6 +92,7 @@ export function useInbox(): LoadedInbox {
     inbox: areLoaded
       ? inboxOf({ mine: needs.rows, open: running.rows, decided: ended.rows }, me, pool, marks, today)
       : null,
+    isFirstRun: areLoaded && running.rows.length === 0 && ended.rows.length === 0,
     hasMoreOpen: running?.hasMore ?? false,
     error: lists.find((list) => list.error !== null)?.error ?? null,
     retry: () => {
