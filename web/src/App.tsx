@@ -74,7 +74,7 @@ function Navigation({ onHelp, onPalette }: { onHelp: () => void; onPalette: () =
       </Link>
       <Link to="/" className={page} activeProps={activeProps} activeOptions={{ exact: true }}>
         Inbox
-        {needsMe > 0 && (
+        {needsMe !== null && (
           <span className="rounded-full bg-accent px-2 text-xs font-semibold text-on-accent">
             {needsMe}
             <span className="sr-only"> need you</span>

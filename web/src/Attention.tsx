@@ -12,7 +12,7 @@ export function Attention() {
   const [areNotificationsOn] = useNotificationsPreference();
   const navigate = useNavigate();
   useEffect(() => setTitleCount(count), [count]);
-  useFaviconDot(count > 0);
+  useFaviconDot(count !== null);
   useNewTurns((fresh) => {
     if (!areNotificationsOn) return;
     notify(fresh, (number) =>

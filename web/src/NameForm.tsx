@@ -35,7 +35,7 @@ function Chosen({ me, onSaved }: { me: Me; onSaved: () => void }) {
   const isSaved = !me.isSuggested && wanted === me.name;
   return (
     <Form
-      className="flex flex-wrap items-end gap-2"
+      className="flex w-full flex-wrap items-end gap-2"
       onSubmit={(event) => {
         event.preventDefault();
         if (error !== null) return;

@@ -2,10 +2,10 @@
 import { inertLine } from "./text/inert";
 
 let title = "Countersign";
-let needsMe = 0;
+let needsMe: string | null = null;
 
 function show(): void {
-  document.title = needsMe > 0 ? `(${needsMe}) ${title}` : title;
+  document.title = needsMe !== null ? `(${needsMe}) ${title}` : title;
 }
 
 export function setPageTitle(page: string): void {
@@ -13,7 +13,8 @@ export function setPageTitle(page: string): void {
   show();
 }
 
-export function setTitleCount(count: number): void {
+/** `null`: nothing needs the person. */
+export function setTitleCount(count: string | null): void {
   needsMe = count;
   show();
 }

@@ -93,6 +93,7 @@ function Search({ onClose }: { onClose: () => void }) {
 function EntryItem({ entry }: { entry: Entry }) {
   return (
     <MenuItem
+      id={entry.id}
       textValue={entry.label}
       className="flex cursor-pointer items-center justify-between gap-4 rounded-sm px-3 py-2 outline-none data-focused:bg-accent-bg"
     >

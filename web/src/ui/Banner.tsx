@@ -28,7 +28,7 @@ export function Banner({
         {glyph}
       </span>
       <div className="min-w-0 flex-1">
-        <p className="font-medium">{title}</p>
+        <p className="font-semibold">{title}</p>
         {children}
       </div>
       {actions}

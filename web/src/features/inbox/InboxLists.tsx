@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
 import { useRowKeys } from "../../keys/useRowKeys";
+import type { Pool } from "../../pool";
 import { Fold } from "../../ui/Fold";
 import { InboxLine } from "./InboxLine";
 import { InboxSection, Lines } from "./InboxSection";
@@ -8,14 +9,21 @@ import { type Inbox, type InboxRow, outcomeWords } from "./model";
 import { NeedsYou } from "./NeedsYou";
 import { useDone } from "./useDone";
 
-export function InboxLists({ inbox, hasMoreOpen }: { inbox: Inbox; hasMoreOpen: boolean }) {
+interface InboxListsProps {
+  inbox: Inbox;
+  pool: Pool | null;
+  hasMoreMine: boolean;
+  hasMoreOpen: boolean;
+}
+
+export function InboxLists({ inbox, pool, hasMoreMine, hasMoreOpen }: InboxListsProps) {
   const { running, decided } = inbox;
   const list = useRef<HTMLDivElement>(null);
   const done = useDone(inbox);
   useRowKeys(list, done.finish);
   return (
     <div ref={list} className="flex flex-col gap-6">
-      <NeedsYou inbox={inbox} done={done} />
+      <NeedsYou inbox={inbox} pool={pool} done={done} hasMore={hasMoreMine} />
       {running.length > 0 && (
         <InboxSection title="Running" count={running.length} hasMore={hasMoreOpen}>
           <Rows items={running} />

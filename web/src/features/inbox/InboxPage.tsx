@@ -7,14 +7,14 @@ import { Page } from "../../ui/Page";
 import { SkeletonRows } from "../../ui/Skeleton";
 import { DaySummary } from "./DaySummary";
 import { InboxLists } from "./InboxLists";
-import { PoolNotices } from "./PoolNotices";
+import { NoReviewerRuns } from "./PoolNotices";
 import { useInbox } from "./queries";
 
 /** What needs the person, what runs, and what was decided today. */
 export function InboxPage() {
   const { isOperator } = useMe();
   const pool = usePool();
-  const { inbox, isFirstRun, error, retry, hasMoreOpen } = useInbox();
+  const { inbox, isFirstRun, error, retry, hasMoreMine, hasMoreOpen } = useInbox();
   if (isFirstRun) return <Navigate to="/start" replace />;
   return (
     <Page title="Inbox" cli={isOperator ? cliLines.listMyTurnAsOperator() : cliLines.listMyTurn()}>
@@ -23,8 +23,8 @@ export function InboxPage() {
       {inbox !== null && (
         <>
           <DaySummary />
-          <PoolNotices pool={pool} needsMe={inbox.needsMe} />
-          <InboxLists inbox={inbox} hasMoreOpen={hasMoreOpen} />
+          <NoReviewerRuns pool={pool} needsMe={inbox.needsMe} />
+          <InboxLists inbox={inbox} pool={pool} hasMoreMine={hasMoreMine} hasMoreOpen={hasMoreOpen} />
         </>
       )}
     </Page>

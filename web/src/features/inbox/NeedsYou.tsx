@@ -1,19 +1,33 @@
+import { Link } from "@tanstack/react-router";
 import { cliLines } from "../../cliLines";
+import { isBroken, type Pool } from "../../pool";
 import { Button } from "../../ui/Button";
 import { CliLine } from "../../ui/CliLine";
 import { Fold } from "../../ui/Fold";
 import { InboxLine } from "./InboxLine";
 import { InboxSection, Lines } from "./InboxSection";
 import type { Inbox } from "./model";
+import { PoolTrouble } from "./PoolNotices";
 import type { Done } from "./useDone";
 
-/** The reviews that wait for the person, and those it is done with. */
-export function NeedsYou({ inbox, done }: { inbox: Inbox; done: Done }) {
+interface NeedsYouProps {
+  inbox: Inbox;
+  pool: Pool | null;
+  done: Done;
+  /** The broker has more of them. */
+  hasMore: boolean;
+}
+
+/** What waits for the person: reviewers that do not start, reviews, and those that it is done with. */
+export function NeedsYou({ inbox, pool, done, hasMore }: NeedsYouProps) {
   const { needsMe } = inbox;
   return (
-    <InboxSection title="Needs you" count={needsMe.length}>
+    <InboxSection title="Needs you" count={needsMe.length + (isBroken(pool) ? 1 : 0)} hasMore={hasMore}>
+      <div className="mb-2 empty:hidden">
+        <PoolTrouble pool={pool} />
+      </div>
       {needsMe.length === 0 ? (
-        <NothingNeedsYou inbox={inbox} />
+        !isBroken(pool) && <NothingNeedsYou inbox={inbox} />
       ) : (
         <Lines>
           {needsMe.map((item) => {
@@ -21,6 +35,13 @@ export function NeedsYou({ inbox, done }: { inbox: Inbox; done: Done }) {
             return <InboxLine key={item.row.review_id} item={item} done={{ label: "Done", onPress }} />;
           })}
         </Lines>
+      )}
+      {hasMore && (
+        <p className="pt-2">
+          <Link to="/r" search={{ turn: "me" }}>
+            Show all in which it is your turn
+          </Link>
+        </p>
       )}
       <LastDone done={done} />
       {inbox.done.length > 0 && (

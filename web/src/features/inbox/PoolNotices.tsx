@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { isBroken, isServing, type Pool, troubleWords } from "../../pool";
+import { isBroken, type Pool, troubleWords } from "../../pool";
 import { UserText } from "../../text/UserText";
 import { isOpenToAll } from "../../turns";
 import { Banner } from "../../ui/Banner";
@@ -7,21 +7,23 @@ import { Fold } from "../../ui/Fold";
 import { LastWords, ReviewerHelp } from "../../ui/PoolHelp";
 import { counted, type InboxRow } from "./model";
 
-/** Why reviews wait, if the reason is that no reviewer runs. */
-export function PoolNotices({ pool, needsMe }: { pool: Pool | null; needsMe: readonly InboxRow[] }) {
-  if (pool === null) return null;
+/** What is wrong with the broker's reviewers. */
+export function PoolTrouble({ pool }: { pool: Pool | null }) {
   const trouble = troubleWords(pool);
-  if (trouble !== null) {
-    return (
-      <Banner tone={isBroken(pool) ? "bad" : "warn"} title={trouble}>
-        {pool.message !== undefined && <UserText text={pool.message} />}
-        <LastWords lines={pool.last_words ?? []} />
-      </Banner>
-    );
-  }
+  if (pool === null || trouble === null) return null;
+  return (
+    <Banner tone={isBroken(pool) ? "bad" : "warn"} title={`${trouble}.`}>
+      {pool.message !== undefined && <UserText text={pool.message} />}
+      <LastWords lines={pool.last_words ?? []} />
+    </Banner>
+  );
+}
+
+/** That reviews wait because the broker starts no reviewers. */
+export function NoReviewerRuns({ pool, needsMe }: { pool: Pool | null; needsMe: readonly InboxRow[] }) {
   const free = needsMe.filter(({ turns }) => turns.some(isOpenToAll));
   const first = free[0]?.row;
-  if (isServing(pool) || first === undefined) return null;
+  if (pool?.state !== "disabled" || first === undefined) return null;
   const waits = free.length === 1 ? "1 review waits" : `${counted(free.length, "review")} wait`;
   return (
     <Banner tone="info" title={`${waits}, and no reviewer is running.`}>

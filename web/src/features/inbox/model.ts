@@ -22,6 +22,15 @@ export interface Inbox {
 export type DoneMarks = Readonly<Record<string, string>>;
 
 export const OPEN_STATUSES = ["pending", "claimed", "in_review", "changes_requested"] as const satisfies Status[];
+/** Before these statuses a review waits for any reviewer; in them it mostly waits for one party. */
+export const STARTED_STATUSES = [
+  "claimed",
+  "in_review",
+  "changes_requested",
+  "approved",
+  "rejected",
+  "cancelled",
+] as const satisfies Status[];
 export const DECIDED_STATUSES = ["approved", "rejected", "cancelled", "closed"] as const satisfies Status[];
 
 interface Lists {

@@ -6,7 +6,16 @@ import { type Me, useMe } from "../../me";
 import { isBroken, useIsPoolKnown, usePool } from "../../pool";
 import { useStored } from "../../storage";
 import { useNow } from "../../time";
-import { DECIDED_STATUSES, type DoneMarks, type Inbox, inboxOf, isDoneMarks, OPEN_STATUSES, startOfDay } from "./model";
+import {
+  DECIDED_STATUSES,
+  type DoneMarks,
+  type Inbox,
+  inboxOf,
+  isDoneMarks,
+  OPEN_STATUSES,
+  STARTED_STATUSES,
+  startOfDay,
+} from "./model";
 
 /** Rows, and whether the broker has more of them. */
 export interface Rows {
@@ -26,15 +35,23 @@ async function rows(args: Args<"list_reviews">, enough: number, signal: AbortSig
   return { rows: found, hasMore: cursor !== undefined };
 }
 
+function withoutDoubles(found: ReviewRow[]): ReviewRow[] {
+  return [...new Map(found.map((row) => [row.review_id, row])).values()];
+}
+
 type Who = Pick<Me, "name" | "isOperator" | "whoami">;
 
 /** Reviews in which it is the person's turn. */
 const mine = ({ name, isOperator, whoami }: Who) =>
   queryOptions({
     queryKey: keys.inbox("mine", name),
-    queryFn: ({ signal }) => {
-      const role = isOperator ? ("operator" as const) : undefined;
-      return rows({ my_turn: true, caller_id: name, role }, 60, signal);
+    queryFn: async ({ signal }) => {
+      const args = { my_turn: true, caller_id: name, role: isOperator ? ("operator" as const) : undefined };
+      const newest = await rows(args, 60, signal);
+      if (!newest.hasMore) return newest;
+      // Many reviews wait for any reviewer: what waits for this person alone must not be lost among them.
+      const started = await rows({ ...args, statuses: [...STARTED_STATUSES] }, 60, signal);
+      return { rows: withoutDoubles([...newest.rows, ...started.rows]), hasMore: true };
     },
     enabled: whoami !== null,
   });
@@ -71,7 +88,8 @@ export interface LoadedInbox {
   inbox: Inbox | null;
   /** There is no review at all: not a quiet day, but a first one. */
   isFirstRun: boolean;
-  /** More reviews are open than stand in the inbox. */
+  /** More reviews need the person, or are open, than stand in the inbox. */
+  hasMoreMine: boolean;
   hasMoreOpen: boolean;
   error: unknown;
   retry: () => void;
@@ -93,6 +111,7 @@ export function useInbox(): LoadedInbox {
       ? inboxOf({ mine: needs.rows, open: running.rows, decided: ended.rows }, me, pool, marks, today)
       : null,
     isFirstRun: areLoaded && running.rows.length === 0 && ended.rows.length === 0,
+    hasMoreMine: needs?.hasMore ?? false,
     hasMoreOpen: running?.hasMore ?? false,
     error: lists.find((list) => list.error !== null)?.error ?? null,
     retry: () => {
@@ -102,8 +121,8 @@ export function useInbox(): LoadedInbox {
   };
 }
 
-/** What needs the person now: for the navigation, the title and notifications. */
-export function useNeedsMe(): { rows: Inbox["needsMe"]; count: number; isLoaded: boolean } {
+/** What needs the person now: for the navigation, the title and notifications. `count` is `null` for nothing. */
+export function useNeedsMe(): { rows: Inbox["needsMe"]; count: string | null; isLoaded: boolean } {
   const me = useMe();
   const pool = usePool();
   const isPoolKnown = useIsPoolKnown();
@@ -111,5 +130,7 @@ export function useNeedsMe(): { rows: Inbox["needsMe"]; count: number; isLoaded:
   const { data } = useQuery(mine(me));
   const loaded = isPoolKnown ? data : undefined;
   const { needsMe } = inboxOf({ mine: loaded?.rows ?? [], open: [], decided: [] }, me, pool, marks, 0);
-  return { rows: needsMe, count: needsMe.length + (isBroken(pool) ? 1 : 0), isLoaded: loaded !== undefined };
+  const count = needsMe.length + (isBroken(pool) ? 1 : 0);
+  const words = count === 0 ? null : `${count}${loaded?.hasMore === true ? "+" : ""}`;
+  return { rows: needsMe, count: words, isLoaded: loaded !== undefined };
 }

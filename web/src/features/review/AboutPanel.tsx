@@ -90,7 +90,7 @@ function Facts() {
         {rows.map(([name, value]) => (
           <div key={name} className="contents">
             <dt className="text-dim">{name}</dt>
-            <dd className="min-w-0 break-all">{value}</dd>
+            <dd className="min-w-0">{value}</dd>
           </div>
         ))}
       </dl>

@@ -23,7 +23,7 @@ export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarP
   return (
     <section
       aria-label="Actions"
-      className="sticky bottom-0 z-20 flex flex-wrap items-center gap-2 border-t border-line bg-raised px-4 py-2"
+      className="sticky bottom-0 z-20 flex flex-wrap items-center gap-2 border-t border-line bg-raised px-4 py-2 max-md:gap-1 max-md:px-2"
       data-print="hide"
     >
       {can.vote === null && (
@@ -68,7 +68,7 @@ export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarP
         </Button>
       )}
       {can.message === null && (
-        <Button shortcut={keyOf("reply")} onPress={onWrite}>
+        <Button shortcut={keyOf("reply")} onPress={onWrite} className="max-md:hidden">
           Message
         </Button>
       )}
@@ -79,8 +79,10 @@ export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarP
         </Button>
       )}
       <span className="grow" />
-      <RoundPicker />
-      {review.has_diff && <DiffOptions />}
+      <div className="flex flex-wrap items-center gap-2 max-xl:hidden">
+        <RoundPicker />
+        {review.has_diff && <DiffOptions />}
+      </div>
     </section>
   );
 }

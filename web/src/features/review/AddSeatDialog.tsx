@@ -33,6 +33,7 @@ export function AddSeatDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSend={() => send(name)}
       isSending={isSending}
+      hasDraft={name !== ""}
       error={error}
       problem={name === "" ? "Say who should review." : hasSeat ? "The review has this seat already." : null}
     >

@@ -24,6 +24,7 @@ export function CancelDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSend={() => send(reason.trim())}
       isSending={isSending}
+      hasDraft={reason !== ""}
       error={error}
       problem={reason.trim() === "" ? "Its reviewers see the reason, so give one." : null}
     >

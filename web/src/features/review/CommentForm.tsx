@@ -2,9 +2,8 @@ import { Label, Radio, RadioGroup } from "react-aria-components";
 import { Name } from "../../text/UserText";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
-import { SEVERITIES } from "../../ui/Status";
-import { Choice } from "./Choice";
 import { isEmpty, type KeptDraft, moveDraft, putDraft, removeDraft } from "./drafts";
+import { FindingFields } from "./FindingFields";
 import { anchorOfPlace, placeWords } from "./findings";
 import { formKeys } from "./formKeys";
 import { useReview } from "./ReviewContext";
@@ -83,49 +82,6 @@ export function CommentForm({ draft }: { draft: KeptDraft }) {
         </SendRow>
       )}
     </form>
-  );
-}
-
-const SEVERITY_OPTIONS = [
-  { key: "critical", label: "■ critical: must not land" },
-  { key: "high", label: "▲ high: a real fault that users will meet" },
-  { key: "medium", label: "● medium: should be fixed" },
-  { key: "low", label: "○ low: a nit" },
-  { key: "suggestion", label: "suggestion: never blocks" },
-];
-
-function FindingFields({ draft, change }: { draft: KeptDraft; change: (part: Partial<KeptDraft>) => void }) {
-  return (
-    <>
-      <Choice
-        label="Severity"
-        value={draft.severity}
-        options={SEVERITY_OPTIONS}
-        onChange={(key) => change({ severity: SEVERITIES.find((one) => one === key) ?? "suggestion" })}
-      />
-      <Field
-        label="Title"
-        value={draft.title}
-        onChange={(title) => change({ title })}
-        placeholder="The problem in one line"
-        autoFocus
-      />
-      <Field
-        label="What happens, when, and why it matters"
-        value={draft.text}
-        onChange={(text) => change({ text })}
-        isMultiline
-        rows={3}
-      />
-      <Field
-        label="What to write instead"
-        hint="Optional: the exact lines."
-        value={draft.suggestion}
-        onChange={(suggestion) => change({ suggestion })}
-        isMultiline
-        rows={2}
-      />
-    </>
   );
 }
 

@@ -7,7 +7,7 @@ import { useDiffPreferences } from "./diffPreferences";
 export function DiffOptions() {
   const { layout, wrap, view, toggleLayout, toggleWrap, toggleView } = useDiffPreferences();
   return (
-    <div className="flex gap-1 max-md:hidden">
+    <div className="flex gap-1">
       <Toggle label="split" isSelected={layout === "split"} onChange={toggleLayout} shortcut={keyOf("split")} />
       <Toggle label="wrap" isSelected={wrap} onChange={toggleWrap} shortcut={keyOf("wrap")} />
       <Toggle label="table" isSelected={view === "table"} onChange={toggleView} shortcut={keyOf("table")} />

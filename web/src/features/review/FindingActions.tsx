@@ -12,7 +12,7 @@ export function FindingActions({ issue }: { issue: Issue }) {
   const choices = settleChoices(issue, review, me);
   return (
     <div className="flex flex-col gap-2" data-print="hide">
-      <div className="flex flex-wrap items-center gap-1">
+      <div className="-mx-3 flex flex-wrap items-center px-1">
         {can.message === null && (
           <Button kind="quiet" onPress={() => setReplying(!isReplying)} aria-expanded={isReplying}>
             Reply

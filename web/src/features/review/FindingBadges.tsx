@@ -23,11 +23,6 @@ export function FindingBadges({ issue }: { issue: Issue }) {
   if (issue.anchor === "modified") chips.push({ glyph: "~", word: "its lines changed", colours: WARN });
   if (issue.anchor === "moved") chips.push({ glyph: "→", word: "its lines moved", colours: QUIET });
   if (issue.grounding === "ungrounded") chips.push({ glyph: "?", word: "not found in the code", colours: WARN });
-  if (issue.type !== "other") chips.push({ glyph: "·", word: issue.type.replaceAll("_", " "), colours: QUIET });
-  if (issue.round !== review.current_round) chips.push({ glyph: "·", word: `round ${issue.round}`, colours: QUIET });
-  if (issue.confidence !== undefined) {
-    chips.push({ glyph: "·", word: `${Math.round(issue.confidence * 100)} % sure`, colours: QUIET });
-  }
   if (chips.length === 0) return null;
   return (
     <p className="mt-1 flex flex-wrap gap-1">

@@ -28,15 +28,36 @@ interface FindingCardProps {
 /** A finding with its text, its history and what the reader can do about it. Settled ones show only their title at first. */
 export function FindingCard({ issue, place = null, isOpenFirst = issue.status === "open" }: FindingCardProps) {
   const [isUnfolded, setUnfolded] = useState(isOpenFirst);
-  const { goToFinding } = useReview();
-  const { issue_id, severity, status, title, persona, reviewer_id } = issue;
+  const { review, goToFinding } = useReview();
+  const { issue_id, severity, status, title, persona, reviewer_id, confidence, type: kind } = issue;
   return (
     <article
       aria-label={`Finding ${issue_id}`}
       data-finding={issue_id}
       className={`min-w-0 rounded border border-l-4 border-line bg-raised font-sans text-sm whitespace-normal ${EDGES[severity]}`}
     >
-      <div className="flex items-start gap-2 px-3 py-2">
+      <div className="flex items-start gap-2 px-3 pt-2 pb-1">
+        <div className="min-w-0 flex-1">
+          <p className={status === "open" ? "" : "text-dim"}>
+            <Severity severity={severity} /> <span className="font-medium">{issue_id}</span>{" "}
+            <Name className="font-semibold">{title}</Name>
+          </p>
+          <p className="text-xs text-dim">
+            <Name>{persona}</Name> · <Name>{reviewer_id}</Name> · {STATUS_WORDS[status]}
+            {kind !== "other" && ` · ${kind.replaceAll("_", " ")}`}
+            {issue.round !== review.current_round && ` · round ${issue.round}`}
+            {confidence !== undefined && ` · ${Math.round(confidence * 100)} % sure`}
+            {place !== null && (
+              <>
+                {" · "}
+                <AriaButton className="rounded-sm text-accent hover:underline" onPress={() => goToFinding(issue_id)}>
+                  <Name className="font-mono">{placeWords(place)}</Name>
+                </AriaButton>
+              </>
+            )}
+          </p>
+          <FindingBadges issue={issue} />
+        </div>
         <AriaButton
           aria-expanded={isUnfolded}
           aria-label={`${issue_id}: ${isUnfolded ? "fold" : "unfold"}`}
@@ -45,24 +66,6 @@ export function FindingCard({ issue, place = null, isOpenFirst = issue.status ==
         >
           <span aria-hidden="true">{isUnfolded ? "▾" : "▸"}</span>
         </AriaButton>
-        <div className="min-w-0 flex-1">
-          <p className={status === "open" ? "" : "text-dim"}>
-            <Severity severity={severity} /> <span className="font-medium">{issue_id}</span>{" "}
-            <Name className="font-semibold">{title}</Name>
-          </p>
-          <p className="text-xs text-dim">
-            <Name>{persona}</Name> · <Name>{reviewer_id}</Name> · {STATUS_WORDS[status]}
-            {place !== null && (
-              <>
-                {" · "}
-                <AriaButton className="text-accent hover:underline" onPress={() => goToFinding(issue_id)}>
-                  <Name className="font-mono">{placeWords(place)}</Name>
-                </AriaButton>
-              </>
-            )}
-          </p>
-          <FindingBadges issue={issue} />
-        </div>
       </div>
       {isUnfolded && (
         <div className="flex flex-col gap-2 px-3 pb-2">

@@ -18,6 +18,8 @@ interface FormDialogProps {
   onSend: () => void;
   isSending: boolean;
   error: Error | null;
+  /** Something was typed, which stays when the form is closed. */
+  hasDraft?: boolean;
   /** Why it cannot be sent as it is. */
   problem?: string | null;
   children?: ReactNode;
@@ -47,7 +49,7 @@ export function FormDialog(props: FormDialogProps) {
         <div className="flex flex-wrap items-center justify-end gap-2">
           {(whyNot ?? problem) !== null && <p className="mr-auto text-warn">{whyNot ?? problem}</p>}
           <Button kind="quiet" onPress={props.onClose}>
-            Close, keep the draft
+            {props.hasDraft === true ? "Close, keep the draft" : "Close"}
           </Button>
           <Button
             kind={props.isDanger === true ? "danger" : "primary"}

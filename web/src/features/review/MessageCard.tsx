@@ -18,7 +18,7 @@ export function MessageCard({ message, isInDiff = false }: { message: Message; i
     <article
       aria-label={`Message of ${caller_id ?? sender_role}`}
       data-message={message.id}
-      className={`min-w-0 rounded border border-line font-sans text-sm whitespace-normal ${sender_role === "operator" ? "bg-accent-bg" : "bg-raised"} px-3 py-2`}
+      className={`min-w-0 rounded border bg-raised px-3 py-2 font-sans text-sm whitespace-normal ${sender_role === "operator" ? "border-accent" : "border-line"}`}
     >
       <header className="flex flex-wrap items-baseline gap-x-2">
         <Name className="font-semibold">{caller_id ?? sender_role}</Name>

@@ -22,19 +22,24 @@ export function PatchOffer({ offer, persona }: { offer: EventEntry; persona: str
       <span className="font-medium">⊕ Counter-patch</span>
       <span className="text-xs text-dim">{FATES[fate]}</span>
       <span className="grow" />
-      <Button kind="quiet" onPress={() => go({ patch: persona, tab: "diff", round: patchRound(offer, review) }, true)}>
-        View
-      </Button>
-      {isPending && can.decide_patch === null && (
-        <>
-          <Button kind="quiet" onPress={() => openDialog({ kind: "patch", persona, answer: "accept" })}>
-            Accept
-          </Button>
-          <Button kind="quiet" onPress={() => openDialog({ kind: "patch", persona, answer: "reject" })}>
-            Reject
-          </Button>
-        </>
-      )}
+      <span className="-mx-2 flex">
+        <Button
+          kind="quiet"
+          onPress={() => go({ patch: persona, tab: "diff", round: patchRound(offer, review) }, true)}
+        >
+          View
+        </Button>
+        {isPending && can.decide_patch === null && (
+          <>
+            <Button kind="quiet" onPress={() => openDialog({ kind: "patch", persona, answer: "accept" })}>
+              Accept
+            </Button>
+            <Button kind="quiet" onPress={() => openDialog({ kind: "patch", persona, answer: "reject" })}>
+              Reject
+            </Button>
+          </>
+        )}
+      </span>
     </div>
   );
 }

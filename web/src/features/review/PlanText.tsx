@@ -20,7 +20,7 @@ export function PlanText({ text, isQuiet = false }: { text: string; isQuiet?: bo
   usePlanTarget(box, isQuiet);
   return (
     <PlanNotes value={isQuiet ? null : notes}>
-      <div ref={box} className="mx-auto max-w-3xl text-base">
+      <div ref={box} className="mx-auto w-full max-w-3xl text-base">
         <Markdown text={text} renderFinding={renderFinding} renderBlock={renderBlock} />
       </div>
     </PlanNotes>

@@ -33,6 +33,7 @@ export function ReleaseDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSend={() => send(reason.trim())}
       isSending={isSending}
+      hasDraft={reason !== ""}
       error={error}
     >
       <p>

@@ -44,6 +44,7 @@ export function ResubmitDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSend={() => send(undefined)}
       isSending={isSending}
+      hasDraft={note !== ""}
       error={error}
       problem={
         isRepeat && (isPlan || !readsBranch || branch_head !== undefined)

@@ -20,7 +20,7 @@ export function ReviewBody({ id, review }: { id: string; review: Review }) {
   const [selection, setSelection] = useState<LineRange | null>(null);
   const handle = useRef<DiffHandle>(null);
   const composer = useRef<HTMLTextAreaElement>(null);
-  const { view, seenVersion } = useReviewView(id, review, setDialog);
+  const { view, seenVersion } = useReviewView(id, review, setDialog, () => handle.current?.focus());
   const place = { handle, selection, onSelect: setSelection };
   const write = () => {
     view.go({ tab: "conversation" });

@@ -1,7 +1,7 @@
 import { createContext, useContext } from "react";
 import type { Issue, RequestedStatus, Verdict } from "../../api/generated";
 import type { Person } from "../../turns";
-import type { Draft, KeptDraft } from "./drafts";
+import type { KeptDraft } from "./drafts";
 import type { Place, Shown } from "./findings";
 import type { Permissions, Review } from "./model";
 import type { ReviewSearch } from "./search";
@@ -48,7 +48,7 @@ export interface ReviewView {
   editing: KeptDraft | null;
   edit: (draft: KeptDraft | null) => void;
   /** Opens a form for a comment on these lines. */
-  comment: (place: Place, kind?: Draft["kind"]) => void;
+  comment: (place: Place) => void;
   target: Target | null;
   goTo: (target: Target | null) => void;
   goToFinding: (issueId: string) => void;

@@ -33,12 +33,14 @@ export function ReviewHead() {
         <span role="status" aria-label="Review status">
           <Status status={review.status} />
         </span>
+      </div>
+      <div className="flex items-center gap-x-4">
+        <Facts />
         <span className="grow" />
         <span className="max-xl:hidden" data-print="hide">
           <CliLine line={cliLines.show(review.number)} />
         </span>
       </div>
-      <Facts />
       <Turns />
       <Banners />
     </header>
@@ -83,14 +85,13 @@ function Facts() {
         opened <Time at={review.created_at} />
       </Fact>
       <Fact name="Cost">
-        <Money usd={review.cost_usd} />
+        cost <Money usd={review.cost_usd} />
         {policy.max_cost_usd !== undefined && (
           <>
             {" "}
             of <Money usd={policy.max_cost_usd} />
           </>
         )}
-        <span className="sr-only"> cost</span>
       </Fact>
       {review.priority !== "normal" && <Fact name="Priority">{review.priority} priority</Fact>}
       {review.category !== undefined && <Fact name="Kind">{review.category.replace("_", " ")}</Fact>}

@@ -13,19 +13,21 @@ export function SeatStrip() {
   const { review } = useReview();
   const { consensus, seats, policy } = review;
   return (
-    <section aria-label="Seats" className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
-      <p className="mr-1 font-medium whitespace-nowrap" title={ruleWords(policy, seats.length)}>
-        {consensus.approvals} of {consensus.approvals_needed}{" "}
-        {consensus.approvals_needed === 1 ? "approval" : "approvals"}
-      </p>
-      <ul className="flex flex-wrap gap-2">
-        {seats.map((seat) => (
-          <li key={seat.persona}>
-            <SeatChip seat={seat} />
-          </li>
-        ))}
-      </ul>
-      <p className="min-w-0 flex-1 basis-64 text-xs text-dim">
+    <section aria-label="Seats" className="flex flex-col gap-1 border-b border-line px-4 py-2">
+      <div className="flex items-center gap-2">
+        <p className="mr-1 font-medium whitespace-nowrap">
+          {consensus.approvals} of {consensus.approvals_needed}{" "}
+          {consensus.approvals_needed === 1 ? "approval" : "approvals"}
+        </p>
+        <ul className="flex min-w-0 gap-2 max-md:overflow-x-auto md:flex-wrap">
+          {seats.map((seat) => (
+            <li key={seat.persona} className="shrink-0">
+              <SeatChip seat={seat} />
+            </li>
+          ))}
+        </ul>
+      </div>
+      <p className="text-xs text-dim max-md:hidden">
         {ruleWords(policy, seats.length)} <ReviewSentence text={sentence(consensus.why)} />
       </p>
     </section>

@@ -105,6 +105,7 @@ function SettleForm({ issue, first, onClose, children }: SettleFormProps) {
       onClose={onClose}
       onSend={() => choice !== null && send(choice)}
       isSending={isSending}
+      hasDraft={note !== ""}
       error={error}
       problem={problem}
     >

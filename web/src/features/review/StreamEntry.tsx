@@ -43,7 +43,7 @@ const SHORT_CHARS = 600;
 function Description({ round, hash }: { round: number; hash: string }) {
   const { id, review } = useReview();
   const { data = "" } = useQuery({ ...description(id, round, hash), enabled: review.has_diff });
-  if (data.trim() === "") return null;
+  if (!review.has_diff || data.trim() === "") return null;
   if (data.length <= SHORT_CHARS) return <ReviewText text={data} />;
   return (
     <Fold title={`Description, ${data.length} characters`}>

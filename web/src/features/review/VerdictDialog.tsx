@@ -8,7 +8,7 @@ import { giveVerdict, useSend } from "./actions";
 import { Choice } from "./Choice";
 import { clearDraftText, removeDraft, toFindings, useDraftText } from "./drafts";
 import { FormDialog } from "./FormDialog";
-import { mySeat, type SeatChoice, seatChoices, VERDICT_TITLES } from "./model";
+import { mySeat, type SeatChoice, seatChoices } from "./model";
 import { useReview } from "./ReviewContext";
 import { VerdictDrafts } from "./VerdictDrafts";
 
@@ -18,6 +18,20 @@ const VERDICTS: { key: Verdict; label: string }[] = [
   { key: "rejected", label: "✗ reject: ends the review" },
   { key: "comment", label: "… comment: changes no vote" },
 ];
+
+const TITLES: Record<Verdict, string> = {
+  approved: "Approve",
+  changes_requested: "Request changes to",
+  rejected: "Reject",
+  comment: "Comment on",
+};
+
+const ACTIONS: Record<Verdict, string> = {
+  approved: "Approve",
+  changes_requested: "Request changes",
+  rejected: "Reject",
+  comment: "Send the comment",
+};
 
 const EFFECTS: Record<Verdict, string> = {
   approved: "You sign this content. Your own open findings that you do not repeat are settled.",
@@ -66,12 +80,13 @@ export function VerdictDialog({ verdict: first, onClose, onSent }: VerdictDialog
   const problem = can.vote ?? problemOf(verdict, reason, shown.isCurrent);
   return (
     <FormDialog
-      title={`${VERDICT_TITLES[verdict]} ${review.number}`}
-      action={verdict === "comment" ? "Send the comment" : VERDICT_TITLES[verdict]}
+      title={`${TITLES[verdict]} ${review.number}`}
+      action={ACTIONS[verdict]}
       isDanger={verdict === "rejected"}
       onClose={onClose}
       onSend={() => seat !== null && send(seat)}
       isSending={isSending}
+      hasDraft={reason !== "" || findings.length > 0}
       error={error}
       problem={problem}
     >

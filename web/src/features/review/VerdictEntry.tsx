@@ -91,8 +91,13 @@ function Effort({ metrics, heldMs }: { metrics: ReviewMetrics | undefined; heldM
   if (took === undefined && metrics === undefined) return null;
   return (
     <p className="mt-1 text-xs text-dim">
-      {took !== undefined && `${duration(took)} · `}
-      <Money usd={metrics?.cost_usd} />
+      {took !== undefined && `took ${duration(took)}`}
+      {metrics !== undefined && (
+        <>
+          {" · "}
+          <Money usd={metrics.cost_usd} />
+        </>
+      )}
       {tokens > 0 && ` · ${Math.round(tokens / 1000)}k tokens`}
       {metrics?.model !== undefined && (
         <>

@@ -3,12 +3,12 @@ import type { Turn } from "../../api/generated";
 import {
   changesBetween,
   freeSeats,
+  partyTurns,
   permissions,
   recipients,
   reviewName,
   ruleWords,
   seatChoices,
-  turnWords,
 } from "./model";
 import { ann, bob, builder, review, seat } from "./sample";
 
@@ -19,20 +19,28 @@ const turn = (more: Partial<Turn>): Turn => ({
   since: "2026-11-18T08:00:00Z",
   ...more,
 });
-const sentence = (one: Turn) => Object.values(turnWords(one, ann)).join(" ");
 
-test("whose turn it is, in words", () => {
-  expect(sentence(turn({ name: "bob", seat: "security" }))).toBe("bob has to vote for security");
-  expect(sentence(turn({ name: "ann", seat: "security" }))).toBe("you have to vote for security");
-  expect(sentence(turn({ why: "unclaimed", seat: "tests", tool: "claim_review" }))).toBe(
-    "a reviewer has to take the seat tests",
-  );
-  expect(sentence(turn({ who: "proposer", name: "builder", why: "changes_requested", tool: "create_review" }))).toBe(
-    "builder has to revise it",
-  );
-  expect(sentence(turn({ who: "operator", why: "escalated", tool: "add_message" }))).toBe(
-    "an operator has to decide how to go on",
-  );
+test("whose turn it is, in words, one entry for each party", () => {
+  const words = (...turns: Turn[]) => partyTurns(turns).map(({ who, tasks }) => `${who}: ${tasks.join(", ")}`);
+  expect(words(turn({ name: "bob", seat: "security" }))).toEqual(["bob: vote for security"]);
+  expect(words(turn({ why: "unclaimed", seat: "tests", tool: "claim_review" }))).toEqual([
+    "a reviewer: take the seat tests",
+  ]);
+  expect(words(turn({ why: "message", seat: "tests", tool: "claim_review" }))).toEqual([
+    "a reviewer: take the seat tests",
+  ]);
+  expect(
+    words(
+      turn({ who: "proposer", name: "builder", why: "counter_patch_offered", seat: "a", tool: "accept_counter_patch" }),
+      turn({ who: "operator", why: "escalated", tool: "add_message" }),
+      turn({ who: "proposer", name: "builder", why: "message", tool: "add_message" }),
+    ),
+  ).toEqual(["builder: accept or reject the counter-patch of a, answer a message", "an operator: decide how to go on"]);
+});
+
+test("a party waits since its first turn", () => {
+  const early = turn({ name: "bob", since: "2026-11-18T07:00:00Z", why: "message", tool: "add_message" });
+  expect(partyTurns([turn({ name: "bob" }), early])[0]?.since).toBe("2026-11-18T07:00:00Z");
 });
 
 describe("seats", () => {

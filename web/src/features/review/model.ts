@@ -1,6 +1,6 @@
 /** What the review means for the person in front of the page: whose turn it is, and what they may do. */
 import type { Answer, Args } from "../../api/client";
-import type { Policy, SeatState, Status, Turn, Verdict } from "../../api/generated";
+import type { Policy, SeatState, Status, Turn } from "../../api/generated";
 import { type Person, proposerOf } from "../../turns";
 import { statusWord } from "../../ui/Status";
 
@@ -22,31 +22,48 @@ export function mySeat(review: Review, me: Person): SeatState | null {
   return review.seats.find((seat) => seat.claimed_by === me.name) ?? null;
 }
 
-/** Who has to do what: "builder" "has to revise it". */
-export function turnWords(turn: Turn, me: Person): { who: string; what: string } {
-  const isMe = turn.name === me.name;
-  const [has, its] = isMe ? ["have", "your"] : ["has", "its"];
-  const anyone = { proposer: "the proposer", reviewer: "a reviewer", operator: "an operator" }[turn.who];
-  return { who: isMe ? "you" : (turn.name ?? anyone), what: `${has} to ${turnTask(turn, its)}` };
+/** A party and what the review waits for: "codex-r2" "vote for security", "answer a message". */
+export interface PartyTurn {
+  who: string;
+  tasks: string[];
+  /** Since when the first of them waits. */
+  since: string;
 }
 
-function turnTask({ why, tool, seat }: Turn, its: string): string {
+/** The turns of one party together, in the order of the broker. */
+export function partyTurns(turns: readonly Turn[]): PartyTurn[] {
+  const parties = new Map<string, PartyTurn>();
+  for (const turn of turns) {
+    const anyone = { proposer: "the proposer", reviewer: "a reviewer", operator: "an operator" }[turn.who];
+    const who = turn.name ?? anyone;
+    const party = parties.get(who) ?? { who, tasks: [], since: turn.since };
+    parties.set(who, party);
+    const task = turnTask(turn);
+    if (!party.tasks.includes(task)) party.tasks.push(task);
+    if (turn.since < party.since) party.since = turn.since;
+  }
+  return [...parties.values()];
+}
+
+function turnTask({ why, tool, seat, name }: Turn): string {
   const ofSeat = seat === undefined ? "" : ` of ${seat}`;
+  if (name === undefined && tool === "claim_review")
+    return seat === undefined ? "take a seat" : `take the seat ${seat}`;
   switch (why) {
     case "unclaimed":
       return seat === undefined ? "take a seat" : `take the seat ${seat}`;
     case "reviewing":
       return seat === undefined ? "vote" : `vote for ${seat}`;
     case "message":
-      return tool === "add_message" ? `answer a message${ofSeat}` : `look again${ofSeat}, after a message`;
+      return tool === "add_message" ? "answer a message" : "look again after a message";
     case "issue_answered":
-      return `say what becomes of ${its} findings${ofSeat}, after the proposer's answer`;
+      return "look at the answers to findings";
     case "counter_patch_offered":
       return `accept or reject the counter-patch${ofSeat}`;
     case "counter_patch_accepted":
-      return `look again${ofSeat}: ${its} counter-patch was accepted`;
+      return "look again: the counter-patch was accepted";
     case "counter_patch_rejected":
-      return `look again${ofSeat}: ${its} counter-patch was rejected`;
+      return "look again: the counter-patch was rejected";
     case "changes_requested":
       return "revise it";
     case "diff_does_not_apply":
@@ -231,13 +248,6 @@ export function recipients(review: Review, me: Person): RecipientChoice[] {
   }
   return choices;
 }
-
-export const VERDICT_TITLES: Record<Verdict, string> = {
-  approved: "Approve",
-  changes_requested: "Request changes",
-  rejected: "Reject",
-  comment: "Comment on",
-};
 
 /** What changed between two states of a review, in sentences. Empty if nothing that matters did. */
 export function changesBetween(before: Review, after: Review, me: Person): string[] {

@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Issue } from "../../api/generated";
 import { useMe } from "../../me";
-import { type Draft, isEmpty, type KeptDraft, newDraftId, useDrafts } from "./drafts";
+import { type Draft, type KeptDraft, newDraftId, useDrafts } from "./drafts";
 import { type Place, placeOf } from "./findings";
 import { mySeat, permissions, type Review } from "./model";
 import { findings, timeline } from "./queries";
@@ -18,7 +18,12 @@ const NO_ISSUES: readonly Issue[] = [];
 const NO_EVENTS: readonly EventEntry[] = [];
 
 /** Everything that the parts of the page share. */
-export function useReviewView(id: string, review: Review, openDialog: (dialog: OpenDialog) => void) {
+export function useReviewView(
+  id: string,
+  review: Review,
+  openDialog: (dialog: OpenDialog) => void,
+  focusContent: () => void,
+) {
   const { name, isOperator } = useMe();
   const me = useMemo(() => ({ name, isOperator }), [name, isOperator]);
   const search = route.useSearch();
@@ -28,7 +33,8 @@ export function useReviewView(id: string, review: Review, openDialog: (dialog: O
   const drafts = useDrafts(id);
   const seen = useSeen(id, review);
   const { shown, pinLatest, pinNext } = useShown(review, search, events);
-  const [editing, edit] = useState<KeptDraft | null>(null);
+  const [editing, setEditing] = useState<KeptDraft | null>(null);
+  const focusBefore = useRef<Element | null>(null);
   const [target, goTo] = useState<Target | null>(() => firstTarget(search));
   const shownRounds = useRef<number[]>([]);
   useEffect(() => {
@@ -71,12 +77,19 @@ export function useReviewView(id: string, review: Review, openDialog: (dialog: O
     go,
     openDialog,
     editing,
-    edit,
-    comment: (place, kind) => {
+    edit: (draft) => {
+      setEditing(draft);
+      if (draft !== null) return;
+      // The form goes away with the focus in it: back to where the person was.
+      const before = focusBefore.current;
+      if (before instanceof HTMLElement && before.isConnected && before !== document.body) before.focus();
+      else focusContent();
+    },
+    comment: (place) => {
       if (shown.hash === null) return;
-      const draft = newDraft(place, kind ?? (mySeat(review, me) === null ? "message" : "finding"), shown.round);
-      if (editing !== null && isEmpty(editing)) edit(null);
-      edit({ ...draft, hash: shown.hash });
+      focusBefore.current = document.activeElement;
+      const kind = mySeat(review, me) === null || permissions(review, me).vote !== null ? "message" : "finding";
+      setEditing({ ...newDraft(place, kind, shown.round), hash: shown.hash });
     },
     target,
     goTo,

@@ -11,7 +11,10 @@ interface ChangedPillProps {
 export function ChangedPill({ changed, isOld, onShow }: ChangedPillProps) {
   const words = changed > 0 ? `${changed} changed` : isOld ? "This list is from your last visit" : null;
   return (
-    <div role="status" className="pointer-events-none sticky top-14 z-20 -my-2 flex justify-center md:top-3">
+    <div
+      role="status"
+      className="pointer-events-none sticky top-14 z-20 -mt-4 flex h-0 items-start justify-center md:top-3"
+    >
       {words !== null && (
         <Button
           onPress={onShow}

@@ -18,7 +18,7 @@ interface ReviewTableProps {
 
 const ROW_PX = 53;
 /** The next page is loaded when so many rows are left. */
-const AHEAD = 15;
+const AHEAD = 8;
 
 /** Reviews as rows, as many as fit on the screen. A table for readers; cards on a narrow screen. */
 export function ReviewTable({ rows, total, next }: ReviewTableProps) {
@@ -27,7 +27,7 @@ export function ReviewTable({ rows, total, next }: ReviewTableProps) {
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_PX,
-    overscan: 10,
+    overscan: 6,
     scrollMargin: body.current?.offsetTop ?? 0,
     getItemKey: (index) => rows[index]?.review_id ?? index,
     // The row that has the focus stays, also out of sight.

@@ -11,8 +11,8 @@ type Pages = InfiniteData<Answer<"list_reviews">, string | undefined>;
 const TOP_PX = 200;
 
 /**
- * The pages of a list. While the reader is at the top of the first page, events load it again. Further down they are
- * counted, and `showChanges` starts at the top again, so that no row moves under the eye.
+ * The pages of a list. While the reader is at its top, events load the first page again. Further down they are counted,
+ * and `showChanges` starts at the top again, so that no row moves under the eye.
  */
 export function useReviewPages(filter: ReviewFilter, isEnabled: boolean) {
   const queries = useQueryClient();
@@ -31,26 +31,28 @@ export function useReviewPages(filter: ReviewFilter, isEnabled: boolean) {
   };
   const latest = useRef(showFirstPage);
   latest.current = showFirstPage;
-  const pageCount = list.data?.pages.length ?? 0;
   const countsLoadedAt = counts.dataUpdatedAt;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when events have made the counts load again
   useEffect(() => {
     if (changes.size === 0) return;
-    if (pageCount <= 1 && scrollY < TOP_PX) latest.current();
+    if (scrollY < TOP_PX) latest.current();
     else setChanged(changes.size);
   }, [countsLoadedAt]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, for a list that was kept while another page was open
   useEffect(() => {
-    if (isOld && pageCount === 1) latest.current();
+    if (!isOld) return;
+    // The router restores the place in the list first.
+    const frame = requestAnimationFrame(() => scrollY < TOP_PX && latest.current());
+    return () => cancelAnimationFrame(frame);
   }, []);
 
   const showChanges = () => {
     scrollTo({ top: 0 });
     showFirstPage();
   };
-  return { list, counts: counts.data ?? null, changed, isOld: isOld && pageCount > 1, showChanges };
+  return { list, counts: counts.data ?? null, changed, isOld, showChanges };
 }
 
 function firstPage({ pages, pageParams }: Pages): Pages {

@@ -1,8 +1,7 @@
 import { NameForm } from "../../NameForm";
 import { isServing, type Pool, troubleWords } from "../../pool";
-import { UserText } from "../../text/UserText";
 import { Fold } from "../../ui/Fold";
-import { LastWords, ReviewerHelp } from "../../ui/PoolHelp";
+import { ReviewerHelp } from "../../ui/PoolHelp";
 
 /** The person, or reviewers that the broker starts. */
 export function WhoReviews({ pool }: { pool: Pool | null }) {
@@ -10,12 +9,12 @@ export function WhoReviews({ pool }: { pool: Pool | null }) {
   return (
     <div className="grid w-full gap-3 md:grid-cols-2">
       <section aria-label="You review" className={panel}>
-        <h3 className="font-medium">You review</h3>
+        <h3 className="font-semibold">You review</h3>
         <p className="text-dim">Votes and messages that you write on this page carry your name.</p>
         <NameForm />
       </section>
       <section aria-label="The broker starts reviewers" className={panel}>
-        <h3 className="font-medium">The broker starts reviewers</h3>
+        <h3 className="font-semibold">The broker starts reviewers</h3>
         <PoolState pool={pool} />
       </section>
     </div>
@@ -27,11 +26,7 @@ function PoolState({ pool }: { pool: Pool | null }) {
   const trouble = troubleWords(pool);
   if (trouble !== null) {
     return (
-      <div className="w-full rounded bg-bad-bg px-3 py-2">
-        <p className="font-medium text-bad">{trouble}.</p>
-        {pool.message !== undefined && <UserText text={pool.message} />}
-        <LastWords lines={pool.last_words ?? []} />
-      </div>
+      <p className="rounded bg-bad-bg px-3 py-2 text-bad">{trouble}. What happened stands at the top of the page.</p>
     );
   }
   if (isServing(pool)) {
