@@ -23,9 +23,21 @@ function themeScript(): Plugin {
   };
 }
 
+/** Vite encodes the addresses of some elements, and the broker would not find the place of the build id. */
+function plainPlaceholder(): Plugin {
+  return {
+    name: "plain-placeholder",
+    enforce: "post",
+    generateBundle(_, bundle) {
+      const page = bundle["index.html"];
+      if (page?.type === "asset") page.source = String(page.source).replaceAll(encodeURI(ASSETS), ASSETS);
+    },
+  };
+}
+
 export default defineConfig({
   base: "./",
-  plugins: [themeScript(), tailwindcss(), react()],
+  plugins: [themeScript(), tailwindcss(), react(), plainPlaceholder()],
   experimental: {
     renderBuiltUrl: (file, { hostType }) => (hostType === "html" ? `${ASSETS}${basename(file)}` : { relative: true }),
   },
