@@ -47,13 +47,13 @@ test("two tabs stay equal", async ({ broker, context }) => {
   const first = await ReviewView.open(await context.newPage(), broker, review);
   const second = await ReviewView.open(await context.newPage(), broker, review);
   await first.action("Take a seat").click();
-  await first.dialog(`Take a seat of ${review}`).getByRole("button", { name: "Take the seat" }).click();
+  await first.dialog(`Take a seat of ${review}`).getByRole("button", { name: "Take the seat", exact: true }).click();
   for (const view of [first, second]) await view.expectStatus("claimed");
   await second.composer.fill("From the second tab");
   await second.page.getByRole("button", { name: "Send", exact: true }).click();
   for (const view of [first, second]) await expect(view.message("ann")).toContainText("From the second tab");
   await first.action("Approve").click();
-  await first.dialog(`Approve ${review}`).getByRole("button", { name: "Approve" }).click();
+  await first.dialog(`Approve ${review}`).getByRole("button", { name: "Approve", exact: true }).click();
   for (const view of [first, second]) await view.expectStatus("approved");
 });
 
@@ -71,6 +71,7 @@ test("a link on another site opens the review, and the site can do nothing else"
     const address = `http://localhost:${(site.address() as AddressInfo).port}`;
     faults.allowOrigin(address);
     await page.goto(address);
+    faults.expect(/CORS policy|ERR_FAILED|status of 403/);
     const refused = await page.evaluate(async (api) => {
       try {
         await fetch(api);
@@ -80,7 +81,6 @@ test("a link on another site opens the review, and the site can do nothing else"
       }
     }, broker.url("/api/v1/reviews"));
     expect(refused).toBe("refused");
-    faults.expect(/CORS policy|ERR_FAILED|status of 403/);
     await page.getByRole("link", { name: "Look at this" }).click();
     await expect(page.getByRole("heading", { level: 1, name: /Add none/ })).toBeVisible();
     await new ReviewView(page).expectStatus("pending");

@@ -50,12 +50,12 @@ test("a person takes over the seat of an agent and votes", async ({ broker, page
   const view = await ReviewView.open(page, broker, review);
   await view.action("All actions").click();
   await page.getByRole("menuitem", { name: /^Take over a seat/ }).click();
-  await view.dialog(`Take over a seat of ${review}`).getByRole("button", { name: "Take it over" }).click();
+  await view.dialog(`Take over a seat of ${review}`).getByRole("button", { name: "Take it over", exact: true }).click();
   await expect(view.seats).toContainText("ann");
   await expect(reviewer.approve(review)).rejects.toThrow(/stale_claim|not_your_seat/);
   expect(claim.claim_generation).toBeGreaterThan(0);
   await view.action("Approve").click();
-  await view.dialog(`Approve ${review}`).getByRole("button", { name: "Approve" }).click();
+  await view.dialog(`Approve ${review}`).getByRole("button", { name: "Approve", exact: true }).click();
   await view.expectStatus("approved");
 });
 
@@ -99,7 +99,7 @@ test("a counter-patch is shown as a diff and accepted", async ({ broker, page })
   await view.conversation.getByRole("button", { name: "View" }).click();
   await expect(view.line("pub fn one() -> u32 { 1 }")).toBeVisible();
   await page.getByRole("button", { name: "Accept", exact: true }).first().click();
-  await view.dialog("Accept the counter-patch of general").getByRole("button", { name: "Accept" }).click();
+  await view.dialog("Accept the counter-patch of general").getByRole("button", { name: "Accept", exact: true }).click();
   await expect
     .poll(async () => (await broker.call("get_review", { review_id: review })).diff)
     .toContain("+pub fn one() -> u32 { 1 }");

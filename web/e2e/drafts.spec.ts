@@ -43,7 +43,7 @@ test("drafts survive a reload, a restart of the broker and a new round", async (
   await view.action("Request changes").click();
   const dialog = view.dialog(`Request changes ${review}`);
   await expect(dialog.getByRole("textbox", { name: /^Reason/ })).toHaveValue("Because it does nothing");
-  await dialog.getByRole("button", { name: "Request changes" }).click();
+  await dialog.getByRole("button", { name: "Request changes", exact: true }).click();
   await view.expectStatus("changes requested");
   const { issues } = await broker.call("list_issues", { review_id: review });
   expect(issues).toMatchObject([{ title: "It does nothing" }]);
@@ -59,7 +59,7 @@ test("a verdict for an old content is refused with what changed, and nothing is 
   await dialog.getByRole("textbox", { name: /^Reason/ }).fill("I like the first one");
   await builder.revise(review, "A plan", { description: "# Second" });
   await expect(dialog.getByRole("alert")).toContainText("Changed since you opened this form");
-  await expect(dialog.getByRole("button", { name: "Approve" })).toBeDisabled();
+  await expect(dialog.getByRole("button", { name: "Approve", exact: true })).toBeDisabled();
   await expect(dialog.getByRole("textbox", { name: /^Reason/ })).toHaveValue("I like the first one");
   expect(await broker.call("get_review_status", { review_id: review })).toMatchObject({ status: "pending" });
 });

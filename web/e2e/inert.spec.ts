@@ -60,7 +60,9 @@ async function expectInert(page: Page) {
     return {
       attacked: (globalThis as { attacked?: unknown }).attacked ?? null,
       links: links.filter((link) => !/^(https?:|\/|#|\.)/.test(link)),
-      outsideImages: elements.filter((one) => one.tagName === "IMG").map((one) => one.getAttribute("src")),
+      outsideImages: elements
+        .filter((one) => one.tagName === "IMG" && new URL((one as HTMLImageElement).src).origin !== location.origin)
+        .map((one) => one.outerHTML),
       embedded: elements
         .filter((one) => /^(IFRAME|OBJECT|EMBED|FORM|BASE|META)$/.test(one.tagName))
         .map((one) => one.outerHTML),

@@ -16,7 +16,7 @@ test("by mouse", async ({ broker, page }) => {
   await page.getByRole("link", { name: new RegExp(`${review} Add none`) }).click();
   const view = new ReviewView(page);
   await view.action("Take a seat").click();
-  await view.dialog(`Take a seat of ${review}`).getByRole("button", { name: "Take the seat" }).click();
+  await view.dialog(`Take a seat of ${review}`).getByRole("button", { name: "Take the seat", exact: true }).click();
   await view.expectStatus("claimed");
   await expect(view.seats).toContainText("ann");
 
@@ -39,7 +39,7 @@ test("by mouse", async ({ broker, page }) => {
   const dialog = view.dialog(`Request changes ${review}`);
   await expect(dialog.getByRole("region", { name: "Findings of this verdict" })).toContainText("It always returns 0");
   await dialog.getByRole("textbox", { name: /^Reason/ }).fill("Say what it is for.");
-  await dialog.getByRole("button", { name: "Request changes" }).click();
+  await dialog.getByRole("button", { name: "Request changes", exact: true }).click();
   await view.expectStatus("changes requested");
   const issues = await broker.call("list_issues", { review_id: review });
   expect(issues.issues).toMatchObject([{ severity: "high", title: "It always returns 0", line_start: 6 }]);
@@ -54,7 +54,7 @@ test("by mouse", async ({ broker, page }) => {
     .getByRole("button", { name: /^(Fixed|Settle|Send)/ })
     .click();
   await view.action("Approve").click();
-  await view.dialog(`Approve ${review}`).getByRole("button", { name: "Approve" }).click();
+  await view.dialog(`Approve ${review}`).getByRole("button", { name: "Approve", exact: true }).click();
   await view.expectStatus("approved");
   expect(await broker.call("get_review_status", { review_id: review })).toMatchObject({ status: "approved" });
   // On to the next one.
