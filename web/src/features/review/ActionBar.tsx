@@ -5,7 +5,6 @@ import { ActionMenu } from "./ActionMenu";
 import { DiffOptions } from "./DiffOptions";
 import { mySeat } from "./model";
 import { useReview } from "./ReviewContext";
-import { RoundPicker } from "./RoundPicker";
 
 interface ActionBarProps {
   onWrite: () => void;
@@ -64,7 +63,7 @@ export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarP
       )}
       {onComment !== null && can.comment === null && (
         <Button shortcut={keyOf("comment")} onPress={onComment}>
-          Comment on the lines
+          Comment
         </Button>
       )}
       {can.message === null && (
@@ -79,10 +78,11 @@ export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarP
         </Button>
       )}
       <span className="grow" />
-      <div className="flex flex-wrap items-center gap-2 max-xl:hidden">
-        <RoundPicker />
-        {review.has_diff && <DiffOptions />}
-      </div>
+      {review.has_diff && (
+        <div className="max-xl:hidden">
+          <DiffOptions />
+        </div>
+      )}
     </section>
   );
 }

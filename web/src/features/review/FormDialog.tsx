@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { keyOf } from "../../keys/bindings";
+import { useKeys } from "../../keys/KeysContext";
 import { Name } from "../../text/UserText";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
@@ -34,9 +35,12 @@ export function FormDialog(props: FormDialogProps) {
   const whyNot = useWhyNotSend();
   const problem = props.problem ?? null;
   const isReady = whyNot === null && problem === null && !props.isSending;
+  const send = () => isReady && props.onSend();
+  // Also while the focus is not in a field.
+  useKeys({ send });
   return (
     <Dialog title={props.title} isOpen onClose={props.onClose} isWide>
-      <form className="flex flex-col gap-4" {...formKeys(() => isReady && props.onSend())}>
+      <form className="flex flex-col gap-4" {...formKeys(send)}>
         <p className="text-dim">
           <Name>{review.intent}</Name>
           <br />

@@ -18,7 +18,7 @@ export function RoundPicker() {
     ...earlier.map((round) => ({ key: String(round), label: `round ${round}` })),
   ];
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex flex-wrap items-center gap-2 whitespace-nowrap">
       <Choice
         label="Round"
         value={String(shown.round)}
@@ -38,7 +38,7 @@ export function RoundPicker() {
           shortcut={keyOf("compare")}
           onPress={() => go({ since: shown.since === seenRound ? undefined : seenRound, patch: undefined }, true)}
         >
-          {shown.since === seenRound ? "Show the whole change" : "Since I looked"}
+          {shown.since === seenRound ? "Whole change" : "Since I looked"}
         </Button>
       )}
     </div>

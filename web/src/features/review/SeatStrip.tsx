@@ -6,6 +6,7 @@ import { Time } from "../../ui/Time";
 import { ruleWords } from "./model";
 import { useReview } from "./ReviewContext";
 import { ReviewSentence } from "./ReviewText";
+import { RoundPicker } from "./RoundPicker";
 import { SeatDetails } from "./SeatDetails";
 
 /** The seats with their votes, the rule, and what an approval still needs. */
@@ -26,6 +27,10 @@ export function SeatStrip() {
             </li>
           ))}
         </ul>
+        <span className="grow" />
+        <div className="max-xl:hidden">
+          <RoundPicker />
+        </div>
       </div>
       <p className="text-xs text-dim max-md:hidden">
         {ruleWords(policy, seats.length)} <ReviewSentence text={sentence(consensus.why)} />

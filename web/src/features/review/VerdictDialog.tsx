@@ -112,6 +112,7 @@ export function VerdictDialog({ verdict: first, onClose, onSent }: VerdictDialog
         rows={5}
         isRequired={verdict !== "approved"}
         placeholder="Markdown is fine."
+        autoFocus
       />
       <VerdictDrafts onClose={onClose} />
     </FormDialog>
