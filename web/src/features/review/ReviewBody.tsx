@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import type { Verdict } from "../../api/generated";
 import type { DiffHandle, LineRange } from "../diff/Diff";
@@ -12,12 +13,17 @@ import { ReviewPanes } from "./ReviewPanes";
 import { SeatStrip } from "./SeatStrip";
 import { useReviewView } from "./useReviewView";
 
+const route = getRouteApi("/r/$review");
+
 /** The page of a review that is loaded. */
 export function ReviewBody({ id, review }: { id: string; review: Review }) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const [sent, setSent] = useState<Verdict | null>(null);
   const [isMenuOpen, setMenuOpen] = useState(false);
-  const [selection, setSelection] = useState<LineRange | null>(null);
+  const { file, line, side } = route.useSearch();
+  const [selection, setSelection] = useState<LineRange | null>(() =>
+    file === undefined || line === undefined ? null : { path: file, side: side ?? "new", start: line, end: line },
+  );
   const handle = useRef<DiffHandle>(null);
   const composer = useRef<HTMLTextAreaElement>(null);
   const { view, seenVersion } = useReviewView(id, review, setDialog, () => handle.current?.focus());

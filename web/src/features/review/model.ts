@@ -138,7 +138,9 @@ export function permissions(review: Review, me: Person): Permissions {
       (takeOverSeats(review, me).length > 0 ? null : "No other reviewer holds a seat that can be taken now."),
     add_seat:
       ended ?? notProposer ?? (review.seats.length < MAX_SEATS ? null : `A review has at most ${MAX_SEATS} seats.`),
-    message: recipients(review, me).length > 0 ? null : `Only its proposer, its reviewers and operators may write.`,
+    message:
+      (status === "closed" ? "The review is closed." : null) ??
+      (recipients(review, me).length > 0 ? null : "Only its proposer, its reviewers and operators may write."),
     decide_patch: noPatch ?? notProposer,
     resubmit: status === "closed" ? "The review is closed." : notProposer,
     cancel: ended ?? notProposer,
