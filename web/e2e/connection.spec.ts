@@ -53,7 +53,7 @@ test("two tabs stay equal", async ({ broker, context }) => {
   await second.page.getByRole("button", { name: "Send", exact: true }).click();
   for (const view of [first, second]) await expect(view.message("ann")).toContainText("From the second tab");
   await first.action("Approve").click();
-  await first.dialog(`Approve ${review}`).getByRole("button", { name: "Approve", exact: true }).click();
+  await first.verdict("Approve", review).getByRole("button", { name: "Approve", exact: true }).click();
   for (const view of [first, second]) await view.expectStatus("approved");
 });
 

@@ -1,7 +1,9 @@
 /** The diff under load, without WebAssembly, and while findings arrive. */
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "./fixtures";
 import { PRICE } from "./repository";
-import { ReviewView } from "./reviewView";
+import { findInDiff, ReviewView } from "./reviewView";
 
 const lines = (word: string, count: number) =>
   Array.from({ length: count }, (_, n) => `let ${word}_${n} = ${n};\n`).join("");
@@ -13,11 +15,11 @@ test("ten thousand lines: the first, the last, and found ones", async ({ broker,
   const view = await ReviewView.open(page, broker, review);
   await expect(page.getByText("before_0 = 0").first()).toBeVisible();
 
-  await page.keyboard.press("/");
-  await page.keyboard.type("after_4321 ");
-  await page.keyboard.press("Enter");
+  await findInDiff(page, "after_4321 ");
   await expect(page.getByText("after_4321 = 4321").first()).toBeInViewport();
   await page.keyboard.press("Escape");
+  await expect(page.getByRole("searchbox", { name: "Find in the diff" })).toBeHidden();
+  await expect(page.getByText("after_4321 = 4321").first()).toBeInViewport();
   await page.keyboard.press("]");
   await expect(page.getByText("// last").first()).toBeInViewport();
   // Virtual rows: the page stays small.
@@ -43,10 +45,7 @@ test("a finding that arrives moves neither scroll nor focus", async ({ broker, p
   await reviewer.claim(review);
   const view = await ReviewView.open(page, broker, review);
   await expect(page.getByText("before_0 = 0").first()).toBeVisible();
-  await page.keyboard.press("/");
-  await page.keyboard.type("after_200 ");
-  await page.keyboard.press("Enter");
-  await page.keyboard.press("Escape");
+  await findInDiff(page, "after_200 ");
   const line = page.getByText("after_200 = 200").first();
   await expect(line).toBeInViewport();
   await view.composer.fill("I am typing");
@@ -67,12 +66,16 @@ test("every kind of change has a text", async ({ broker, page }) => {
   repository.commit("More files", { "old.txt": "one\ntwo\nthree\n", "gone.txt": "gone\n", "run.sh": "#!/bin/sh\n" });
   repository.git("mv", "old.txt", "new.txt");
   repository.git("rm", "--quiet", "gone.txt");
-  repository.git("update-index", "--chmod=+x", "run.sh");
+  chmodSync(join(repository.root, "run.sh"), 0o755);
   const diff = repository.diff({ "picture.bin": "\u0000\u0001binary\u0000", "empty.txt": "" });
   const review = await broker.agent("builder").propose("All kinds", { diff });
   await ReviewView.open(page, broker, review);
+  const files = page.getByRole("treegrid", { name: "Files of the diff" });
   for (const name of ["new.txt", "gone.txt", "run.sh", "picture.bin", "empty.txt"]) {
-    await expect(page.getByText(name).first()).toBeVisible();
+    await expect(files.getByText(name).first()).toBeVisible();
+  }
+  for (const words of [/renamed/i, /deleted/i, /mode/i, /binary/i, /empty/i]) {
+    await expect(page.getByText(words).first()).toBeAttached();
   }
 });
 

@@ -34,8 +34,7 @@ test("a message on lines of the diff reaches the agents with its place", async (
     .getByRole("button", { name: /^Comment on/ })
     .click();
   const form = page.getByRole("form", { name: /^Comment on/ });
-  const kind = form.getByRole("radio", { name: /^Message/ });
-  if (await kind.isVisible()) await kind.check();
+  await form.getByText("Message, sent now").click();
   await form.getByRole("textbox", { name: "Message" }).fill("Why this?");
   await form.getByRole("button", { name: "Send" }).click();
   await expect(view.message("ann")).toContainText("Why this?");
@@ -55,7 +54,7 @@ test("a person takes over the seat of an agent and votes", async ({ broker, page
   await expect(reviewer.approve(review)).rejects.toThrow(/stale_claim|not_your_seat/);
   expect(claim.claim_generation).toBeGreaterThan(0);
   await view.action("Approve").click();
-  await view.dialog(`Approve ${review}`).getByRole("button", { name: "Approve", exact: true }).click();
+  await view.verdict("Approve", review).getByRole("button", { name: "Approve", exact: true }).click();
   await view.expectStatus("approved");
 });
 

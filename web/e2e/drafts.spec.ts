@@ -15,6 +15,7 @@ test("drafts survive a reload, a restart of the broker and a new round", async (
     .line(ADDED)
     .getByRole("button", { name: /^Comment on/ })
     .click();
+  await page.getByText("Finding, sent with my verdict").click();
   await page.getByRole("textbox", { name: "Title" }).fill("It does nothing");
   await page.getByRole("button", { name: "Add to my verdict" }).click();
   await view.composer.fill("A message that is not sent");
@@ -41,7 +42,7 @@ test("drafts survive a reload, a restart of the broker and a new round", async (
   await expect(draft).toContainText("written for round 1");
   await draft.getByRole("button", { name: "Keep it at these lines" }).click();
   await view.action("Request changes").click();
-  const dialog = view.dialog(`Request changes ${review}`);
+  const dialog = view.verdict("Request changes", review);
   await expect(dialog.getByRole("textbox", { name: /^Reason/ })).toHaveValue("Because it does nothing");
   await dialog.getByRole("button", { name: "Request changes", exact: true }).click();
   await view.expectStatus("changes requested");
@@ -55,7 +56,7 @@ test("a verdict for an old content is refused with what changed, and nothing is 
   const review = await builder.propose("A plan", { category: "plan_review", description: "# First" });
   const view = await ReviewView.open(page, broker, review);
   await view.action("Approve").click();
-  const dialog = view.dialog(`Approve ${review}`);
+  const dialog = view.verdict("Approve", review);
   await dialog.getByRole("textbox", { name: /^Reason/ }).fill("I like the first one");
   await builder.revise(review, "A plan", { description: "# Second" });
   await expect(dialog.getByRole("alert")).toContainText("Changed since you opened this form");

@@ -41,6 +41,11 @@ export class ReviewView {
     return this.page.getByRole("dialog", { name });
   }
 
+  /** The form of a verdict. */
+  verdict(what: "Approve" | "Request changes", review: string): Locator {
+    return this.page.getByRole("dialog", { name: new RegExp(`^${what} .*${review}$`) });
+  }
+
   tab(name: RegExp): Locator {
     return this.page.getByRole("tab", { name });
   }
@@ -71,4 +76,26 @@ export async function markLoaded(page: Page) {
 
 export async function expectNotReloaded(page: Page) {
   expect(await page.evaluate(() => "isSameDocument" in globalThis), "the page was not loaded again").toBe(true);
+}
+
+/** Presses a key until the element has the focus, as a person who looks where it went. */
+export async function pressUntilFocused(page: Page, key: string, target: Locator, limit = 40) {
+  for (let n = 0; n < limit; n++) {
+    await page.keyboard.press(key);
+    const isThere = await expect(target)
+      .toBeFocused({ timeout: 250 })
+      .then(
+        () => true,
+        () => false,
+      );
+    if (isThere) return;
+  }
+  await expect(target, `${key} reaches it`).toBeFocused({ timeout: 1 });
+}
+
+/** Opens the search in the diff and goes to the first match. */
+export async function findInDiff(page: Page, text: string) {
+  await page.keyboard.press("/");
+  await expect(page.getByRole("searchbox", { name: "Find in the diff" })).toBeFocused();
+  await page.keyboard.type(text);
 }

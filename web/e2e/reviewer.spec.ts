@@ -1,7 +1,7 @@
 /** The whole part of a reviewer: by mouse, and again by keyboard alone. */
 import { expect, test } from "./fixtures";
 import { PRICE } from "./repository";
-import { ReviewView } from "./reviewView";
+import { pressUntilFocused, ReviewView } from "./reviewView";
 
 const ADDED = "pub fn none() -> u32 { 0 }";
 const WITH_NONE = `${PRICE}\n${ADDED}\n`;
@@ -36,7 +36,7 @@ test("by mouse", async ({ broker, page }) => {
   await expect(page.getByRole("article", { name: "Draft: It always returns 0" }).first()).toBeVisible();
 
   await view.action("Request changes").click();
-  const dialog = view.dialog(`Request changes ${review}`);
+  const dialog = view.verdict("Request changes", review);
   await expect(dialog.getByRole("region", { name: "Findings of this verdict" })).toContainText("It always returns 0");
   await dialog.getByRole("textbox", { name: /^Reason/ }).fill("Say what it is for.");
   await dialog.getByRole("button", { name: "Request changes", exact: true }).click();
@@ -49,12 +49,9 @@ test("by mouse", async ({ broker, page }) => {
   await page.getByRole("button", { name: "Show round 2" }).click();
   await expect(view.line("The price of nothing")).toBeVisible();
   await view.finding("I-1").first().getByRole("button", { name: "Fixed" }).click();
-  await page
-    .getByRole("dialog")
-    .getByRole("button", { name: /^(Fixed|Settle|Send)/ })
-    .click();
+  await page.getByRole("dialog").getByRole("button", { name: "Fixed", exact: true }).click();
   await view.action("Approve").click();
-  await view.dialog(`Approve ${review}`).getByRole("button", { name: "Approve", exact: true }).click();
+  await view.verdict("Approve", review).getByRole("button", { name: "Approve", exact: true }).click();
   await view.expectStatus("approved");
   expect(await broker.call("get_review_status", { review_id: review })).toMatchObject({ status: "approved" });
   // On to the next one.
@@ -71,9 +68,7 @@ test("by keyboard alone", async ({ broker, page }) => {
 
   await page.goto(broker.url("/"));
   await expect(page.getByRole("link", { name: new RegExp(`${review} Add none`) })).toBeVisible();
-  // Down to the row: the newest review is the first.
-  const row = page.getByRole("link", { name: new RegExp(`${review} Add none`) });
-  for (let n = 0; n < 5 && !(await isFocused(row)); n++) await keyboard.press("j");
+  await pressUntilFocused(page, "j", page.getByRole("link", { name: new RegExp(`${review} Add none`) }));
   await keyboard.press("Enter");
   const view = new ReviewView(page);
   await view.expectStatus("pending");
@@ -93,10 +88,10 @@ test("by keyboard alone", async ({ broker, page }) => {
   await expect(page.getByRole("article", { name: "Draft: It always returns 0" }).first()).toBeVisible();
 
   await keyboard.press("x");
-  const dialog = view.dialog(`Request changes ${review}`);
+  const dialog = view.verdict("Request changes", review);
   await expect(dialog.getByRole("region", { name: "Findings of this verdict" })).toContainText("It always returns 0");
   const reason = dialog.getByRole("textbox", { name: /^Reason/ });
-  for (let n = 0; n < 10 && !(await isFocused(reason)); n++) await keyboard.press("Tab");
+  await pressUntilFocused(page, "Tab", reason);
   await keyboard.type("Say what it is for.");
   await keyboard.press("Control+Enter");
   await view.expectStatus("changes requested");
@@ -107,16 +102,12 @@ test("by keyboard alone", async ({ broker, page }) => {
   await keyboard.press("2");
   await expect(view.line("The price of nothing")).toBeVisible();
   await keyboard.press("a");
-  await expect(view.dialog(`Approve ${review}`)).toBeVisible();
+  await expect(view.verdict("Approve", review)).toBeVisible();
   await keyboard.press("Control+Enter");
   await view.expectStatus("approved");
   const link = page.getByRole("link", { name: new RegExp(`^Next: ${next}`) });
   await expect(link).toBeVisible();
-  for (let n = 0; n < 60 && !(await isFocused(link)); n++) await keyboard.press("Tab");
+  await pressUntilFocused(page, "Tab", link, 80);
   await keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1, name: new RegExp(`^${next} Add more`) })).toBeVisible();
 });
-
-async function isFocused(locator: import("@playwright/test").Locator): Promise<boolean> {
-  return locator.evaluate((element) => element === document.activeElement);
-}

@@ -9,9 +9,10 @@ function rowsIn(list: HTMLElement | null): HTMLElement[] {
 }
 
 function focusedRow(rows: HTMLElement[]): number {
+  const focused = document.activeElement;
   // A button of the row has the focus: the row is meant.
-  const focused = document.activeElement?.closest("[data-row-frame]") ?? document.activeElement;
-  return rows.findIndex((row) => row === focused || focused?.contains(row) === true);
+  const frame = focused?.closest("[data-row-frame]");
+  return rows.findIndex((row) => row === focused || frame?.contains(row) === true);
 }
 
 /** `j` and `k` move the focus along the rows of a list, `o` opens the focused row, `y` hands its id to `onDone`. */

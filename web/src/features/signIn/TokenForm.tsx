@@ -16,6 +16,8 @@ export function TokenForm({ isSending, error, onSend }: TokenFormProps) {
   const isWrong = isCode(error, "unknown_token");
   return (
     <Form
+      // The browser's own check would refuse every further token after one that the broker did not know.
+      validationBehavior="aria"
       className="flex flex-col gap-3 pl-6"
       onSubmit={(event) => {
         event.preventDefault();
