@@ -3,6 +3,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { stubShiki } from "./vite/stubShiki";
 
 /** The broker that `npm run dev` shows. `cargo xtask web --dev` sets it. */
 const broker = process.env.COUNTERSIGN_URL ?? "http://127.0.0.1:8321";
@@ -37,7 +38,7 @@ function plainPlaceholder(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [themeScript(), tailwindcss(), react(), plainPlaceholder()],
+  plugins: [stubShiki(), themeScript(), tailwindcss(), react(), plainPlaceholder()],
   experimental: {
     renderBuiltUrl: (file, { hostType }) => (hostType === "html" ? `${ASSETS}${basename(file)}` : { relative: true }),
   },
@@ -54,6 +55,22 @@ export default defineConfig({
         assetFileNames: "assets/[name][extname]",
       },
     },
+  },
+  // The worker that colours diffs. Its chunks have names of their own: some are also chunks of the page.
+  worker: {
+    format: "es",
+    plugins: () => [stubShiki()],
+    rolldownOptions: {
+      output: {
+        entryFileNames: "assets/diff-[name].js",
+        chunkFileNames: "assets/diff-worker-[name].js",
+        assetFileNames: "assets/[name][extname]",
+      },
+    },
+  },
+  optimizeDeps: {
+    exclude: ["@pierre/diffs", "@pierre/highlights"],
+    include: ["@pierre/diffs > diff", "@pierre/diffs > hast-util-to-html", "@pierre/diffs > lru_map"],
   },
   server: {
     proxy: {

@@ -10,7 +10,8 @@ import "./diff.css";
 import { NO_CONTEXT } from "./context";
 import { DiffRow, FullRow } from "./DiffRow";
 import { GapBar } from "./GapBar";
-import { rangeWords, type Side } from "./notes";
+import { HeadNotePlace } from "./HeadNotePlace";
+import type { Side } from "./notes";
 import type { PatchFile } from "./patch";
 import { findRow, isInRange, isLineRow, type LineRow, layoutOf, lineOn, type Row, rangeOf } from "./rows";
 import { useLineSelection } from "./useLineSelection";
@@ -103,7 +104,7 @@ export function DiffTable(props: ViewerProps) {
         columns={layoutOf(file, layout) === "unified" ? 2 : 4}
         rowRef={rowRef(row.key)}
       >
-        {renderFull(props, row, file)}
+        {renderFull(props, row)}
       </FullRow>
     );
   };
@@ -194,7 +195,7 @@ export function DiffTable(props: ViewerProps) {
   );
 }
 
-function renderFull(props: ViewerProps, row: Exclude<Row, LineRow>, file: PatchFile): ReactNode {
+function renderFull(props: ViewerProps, row: Exclude<Row, LineRow>): ReactNode {
   switch (row.type) {
     case "text":
       return <p className={row.isProblem ? "text-warn" : "text-dim"}>{row.text}</p>;
@@ -219,24 +220,11 @@ function renderFull(props: ViewerProps, row: Exclude<Row, LineRow>, file: PatchF
         </div>
       );
     case "note": {
-      const { note } = row;
+      const { id } = row.note;
       return (
         <div className="diff-note">
-          {row.isInHead && note.start !== null && (
-            <p className="diff-note-place">
-              {rangeWords({ side: note.side, start: note.start, end: note.end ?? note.start })}, not among the lines
-              shown{" "}
-              {file.hunks.length > 0 && file.change !== "added" && file.change !== "deleted" && (
-                <button
-                  type="button"
-                  onClick={() => props.onShowLine(row.file, note.side, note.end ?? note.start ?? 1)}
-                >
-                  Show the line
-                </button>
-              )}
-            </p>
-          )}
-          {props.renderNote(note.id)}
+          {row.isInHead && <HeadNotePlace id={id} file={row.file} {...props} />}
+          {props.renderNote(id)}
         </div>
       );
     }

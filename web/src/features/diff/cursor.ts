@@ -101,3 +101,57 @@ function isChanged(row: Row | undefined): boolean {
   if (row?.type === "line") return row.cell.line.kind !== "context";
   return row?.type === "pair" && (row.old?.line.kind === "removed" || row.new?.line.kind === "added");
 }
+
+export type KeyAction = { do: "select"; cursor: Cursor } | { do: "comment"; range: LineRange } | { do: "clear" };
+
+interface KeyInput {
+  key: string;
+  shiftKey: boolean;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}
+
+/** What a key does to the selected lines. `here` is the row of the cursor, or the first one in sight. */
+export function actionOfKey(
+  place: Place,
+  event: KeyInput,
+  here: number,
+  { cursor, side, areKeysOn }: { cursor: Cursor | null; side: Side | null; areKeysOn: boolean },
+): KeyAction | null {
+  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  const current = cursor ?? atRow(place, here, side);
+  const select = (next: Cursor | null): KeyAction | null => (next === null ? null : { do: "select", cursor: next });
+  switch (event.key) {
+    case "ArrowDown":
+    case "ArrowUp": {
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      if (event.shiftKey) return select(current === null ? null : extended(place, current, step));
+      return select(moved(place, here, step, side));
+    }
+    case "ArrowLeft":
+      return select(toSide(place, here, "old"));
+    case "ArrowRight":
+      return select(toSide(place, here, "new"));
+    case "c":
+      return areKeysOn && !event.shiftKey && current !== null ? { do: "comment", range: current.range } : null;
+    case "Enter":
+      return current === null ? null : { do: "comment", range: current.range };
+    case "Escape":
+      return cursor === null ? null : { do: "clear" };
+    default:
+      return null;
+  }
+}
+
+/** The lines between two places that may lie on different sides: those of the new file if there are any. */
+export function between(place: Place, from: number, to: number): LineRange | null {
+  const rows = place.rows.slice(Math.min(from, to), Math.max(from, to) + 1);
+  for (const side of ["new", "old"] as const) {
+    const numbers = rows.flatMap((row) => lineOn(row, side)?.[side] ?? []);
+    const first = rows.find((row): row is LineRow => isLineRow(row) && lineOn(row, side) !== null);
+    const range = first === undefined ? null : rangeOf(first, place.files, side);
+    if (range !== null) return { ...range, start: Math.min(...numbers), end: Math.max(...numbers) };
+  }
+  return null;
+}

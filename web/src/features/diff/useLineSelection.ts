@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, useCallback, useEffect, useLayoutEffect, useRef } from "react";
 import { useAreKeysOn } from "../../keys/preference";
-import { atRow, type Cursor, cursorOf, cursorRow, extended, extendedTo, moved, toSide } from "./cursor";
+import { actionOfKey, atRow, type Cursor, cursorOf, cursorRow, extendedTo } from "./cursor";
 import type { LineRange, Side } from "./notes";
 import { isLineRow } from "./rows";
 import type { RowScroll } from "./useRowScroll";
@@ -55,24 +55,16 @@ export function useLineSelection({ rows, files, selection, onSelect, onComment, 
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const target = event.target instanceof HTMLElement ? event.target : null;
-    if (target === null || !target.matches("tr[data-index]") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (target === null || !target.matches("tr[data-index]")) return;
     const here = at === -1 ? Number(target.dataset.index) : at;
-    const place = { rows, files };
-    const current = cursor.current ?? atRow(place, here, side.current);
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : null;
-    if (step !== null && event.shiftKey) select(current === null ? null : extended(place, current, step), true);
-    else if (step !== null) select(moved(place, here, step, side.current), true);
-    else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-      const next = toSide(place, here, event.key === "ArrowLeft" ? "old" : "new");
-      if (next === null) return;
-      side.current = next.range.side;
-      select(next, true);
-    } else if (event.key === "Enter" || (areKeysOn && event.key === "c" && !event.shiftKey)) {
-      if (current !== null) onComment(current.range);
-    } else if (event.key === "Escape" && selection !== null) {
-      onSelect(null);
-    } else return;
+    const action = actionOfKey({ rows, files }, event, here, { cursor: cursor.current, side: side.current, areKeysOn });
+    if (action === null) return;
     event.preventDefault();
+    if (action.do === "select") {
+      if (event.key === "ArrowLeft" || event.key === "ArrowRight") side.current = action.cursor.range.side;
+      select(action.cursor, true);
+    } else if (action.do === "comment") onComment(action.range);
+    else if (action.do === "clear") onSelect(null);
   };
 
   const lineAt = (target: EventTarget): { index: number; side: Side } | null => {
