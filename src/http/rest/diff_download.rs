@@ -13,7 +13,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use futures::stream::unfold;
+use futures::{StreamExt as _, stream::unfold};
 use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -183,12 +183,14 @@ fn body(parts: [Bytes; 2], permit: OwnedSemaphorePermit, connection: Option<&Con
         });
     }
     let sending = Sending { parts: parts.into(), _permit: permit, _sent: sent.drop_guard() };
-    Body::from_stream(unfold(sending, async |mut sending| {
+    let stream = unfold(sending, async |mut sending| {
         let next = sending.parts.front_mut()?;
         let part = next.split_to(next.len().min(LARGE_BYTES));
         if next.is_empty() {
             sending.parts.pop_front();
         }
         Some((Ok::<_, Infallible>(part), sending))
-    }))
+    });
+    // Compression polls it once more after its end.
+    Body::from_stream(stream.fuse())
 }

@@ -13,7 +13,7 @@ const OPENER_TIME: Duration = Duration::from_secs(3);
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };
 
 /// Opens an address with the first command that works.
-pub(super) async fn open(url: &str) -> Result<(), CliError> {
+pub(in crate::commands) async fn open(url: &str) -> Result<(), CliError> {
     let chosen = std::env::var("BROWSER").unwrap_or_default();
     let mut problems = Vec::new();
     for command in commands(&chosen, url) {
