@@ -13,9 +13,11 @@ interface TokenFormProps {
 /** The second way to sign in. The token goes to the broker and is forgotten here. */
 export function TokenForm({ isSending, error, onSend }: TokenFormProps) {
   const [token, setToken] = useState("");
-  const isWrong = isCode(error, "unknown_token");
+  // Not while the next one is typed.
+  const isWrong = isCode(error, "unknown_token") && token === "";
   return (
     <Form
+      validationBehavior="aria"
       className="flex flex-col gap-3 pl-6"
       onSubmit={(event) => {
         event.preventDefault();
@@ -40,7 +42,7 @@ export function TokenForm({ isSending, error, onSend }: TokenFormProps) {
           </Text>
         )}
       </TextField>
-      {!isWrong && <Refusal error={error} />}
+      {!isCode(error, "unknown_token") && <Refusal error={error} />}
       <div>
         <Button type="submit" kind="primary" isSending={isSending} isDisabled={token.trim() === ""}>
           Sign in
