@@ -87,6 +87,11 @@ impl Projects {
         self.known.iter().map(|(name, repository)| (name.as_str(), repository.root()))
     }
 
+    /// The names and object folders of all repositories.
+    pub fn objects(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.known.iter().map(|(name, repository)| (name.as_str(), repository.objects()))
+    }
+
     pub fn names(&self) -> Vec<String> {
         self.known.keys().cloned().collect()
     }
