@@ -55,3 +55,7 @@ fn main() -> ExitCode {
         Command::ShimExec { parent, argv } => shim::exec(parent, &argv),
     }
 }
+
+#[cfg(test)]
+#[path = "main_tests.rs"]
+mod tests;

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::subprocess::{built, cargo, program, run};
-use crate::{prepare, prose, run_tests};
+use crate::subprocess::{cargo, program, run, target_folder};
+use crate::{prepare, prose, run_tests, web};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
@@ -22,6 +22,7 @@ const STEPS: &[Step] = &[
     ("licences and bans", || {
         tool("cargo-deny", "0.20.2", "cargo-deny", &["--locked", "check", "bans", "licenses", "sources"])
     }),
+    ("page", web::check),
     ("lints", lints),
     ("tests", || run_tests::test(&[])),
     ("docs", docs),
@@ -53,8 +54,7 @@ fn docs() -> anyhow::Result<()> {
 
 /// Runs a tool from crates.io. If this version is missing, it is built into `target/tools` and kept there.
 fn tool(package: &str, version: &str, name: &str, arguments: &[&str]) -> anyhow::Result<()> {
-    let built = built()?;
-    let tools = built.parent().context("xtask was not built in a target folder")?.join("tools");
+    let tools = target_folder()?.join("tools");
     let root = tools.join(format!("{package}-{version}"));
     let path = root.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     if !path.is_file() {

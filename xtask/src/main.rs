@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+mod browser;
 mod check;
+mod chromium;
+mod npm;
 mod prepare;
 mod prose;
 mod run_tests;
 mod scaffold;
 mod subprocess;
+mod web;
 
 use subprocess::{Exit, cargo};
 
@@ -17,8 +21,15 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   check                run everything that CI runs
-  test [FILTER]        run the tests; further arguments go to cargo test
-       --no-clients      skip the tests that need the real clients (and npm)
+  test                 run all tests, also those of the page in a browser
+       FILTER            only these tests of the workspace; further arguments go to cargo test
+       --no-clients      skip the tests that need npm: those with the real clients and in a browser
+       --browser [TITLE] only the tests in a browser, or those whose title matches
+  web                  build the page into ui/dist
+       --check           check formatting, types, tests and that ui/dist is up to date
+       --dev [--url URL] serve the sources with Vite, with a debug broker or the one at URL
+       --measure         measure the page in a browser and hold its budget
+  screenshots [FOLDER] write pictures of every page [default: target/screenshots]
   bench [ARGS]         measure throughput and latency of the broker
   crash [N]            kill the broker N times under load and check that no data is lost and
                          no reviewer process is left
@@ -61,6 +72,8 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     match command {
         "check" => check::check(),
         "test" => run_tests::test(arguments),
+        "web" => web::web(arguments),
+        "screenshots" => browser::screenshots(arguments),
         "bench" => subprocess::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
         "crash" => run_tests::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
         "events" => {

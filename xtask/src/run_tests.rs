@@ -6,23 +6,28 @@ use std::process::Command;
 
 use anyhow::Context as _;
 
-use crate::subprocess::{cargo, program, root, run, succeeds};
+use crate::subprocess::{cargo, program, run, succeeds};
+use crate::{browser, npm};
 
-const CLIENTS: &str = "tests/clients";
-/// A copy of the lock file that was installed. File times do not help here: a checkout changes them.
-const STAMP: &str = "node_modules/.installed-lock.json";
-
+/// `--browser` runs only the tests in the browser; a filter selects other tests, so it leaves those out.
 pub(crate) fn test(arguments: &[OsString]) -> anyhow::Result<()> {
+    if let Some((_, rest)) = arguments.split_first().filter(|(first, _)| *first == "--browser") {
+        return browser::test(rest);
+    }
     let rest: Vec<_> = arguments.iter().filter(|argument| *argument != "--no-clients").collect();
+    let has_clients = rest.len() == arguments.len();
     // Not after `cargo build`: without dev-dependencies the features differ, and everything would be compiled twice.
     let mut tests = cargo(["test", "--workspace"]);
-    if rest.len() < arguments.len() {
-        eprintln!("xtask: SKIPPED by --no-clients: real clients and the MCP conformance suite");
-        tests.env("COUNTERSIGN_SKIP_CLIENTS", "1");
-    } else {
+    if has_clients {
         install_clients()?;
+    } else {
+        eprintln!("xtask: SKIPPED by --no-clients: real clients, the MCP conformance suite and the tests in a browser");
+        tests.env("COUNTERSIGN_SKIP_CLIENTS", "1");
     }
-    run(tests.args(rest))?;
+    run(tests.args(&rest))?;
+    if has_clients && rest.is_empty() {
+        browser::test_built()?;
+    }
     warn_if_python_is_missing();
     Ok(())
 }
@@ -101,19 +106,5 @@ pub(crate) fn schemathesis(arguments: &[OsString]) -> anyhow::Result<()> {
 }
 
 fn install_clients() -> anyhow::Result<()> {
-    let clients = root().join(CLIENTS);
-    let Ok(wanted) = fs::read(clients.join("package-lock.json")) else {
-        return Ok(());
-    };
-    let stamp = clients.join(STAMP);
-    if fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
-        return Ok(());
-    }
-    anyhow::ensure!(
-        succeeds(program("npm").arg("--version")),
-        "npm is missing, and the tests with the real clients need it; install Node, or run \
-         `cargo xtask test --no-clients`"
-    );
-    run(program("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&clients))?;
-    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
+    npm::install("tests/clients", "the tests with the real clients", "run `cargo xtask test --no-clients`")
 }

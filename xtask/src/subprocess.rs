@@ -45,6 +45,12 @@ pub(crate) fn built() -> anyhow::Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
+/// The target folder of the workspace.
+pub(crate) fn target_folder() -> anyhow::Result<PathBuf> {
+    let built = built()?;
+    Ok(built.parent().context("xtask was not built in a target folder")?.to_owned())
+}
+
 #[expect(clippy::disallowed_methods, reason = "xtask has no async runtime to block")]
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);

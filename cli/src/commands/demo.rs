@@ -1,18 +1,27 @@
 //! `countersign demo`: plays a complete review in a few seconds. Broker, repository and git are real; proposer and
 //! reviewer are scripted. It needs no API key and no network, does not touch the user's files, and removes its own.
+//!
+//! With `--serve` it plays more reviews while a browser shows them, and the broker runs until Ctrl-C.
 
+mod agents;
 mod sandbox;
 mod scenario;
+mod scenes;
 
+use super::open::browser;
 use crate::{CliError, Signals, client::Client, terminal};
 use anyhow::anyhow;
 use sandbox::Sandbox;
 use scenario::Scenario;
+use scenes::Scenes;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// Pause after each step on a terminal.
 const STEP_PAUSE: Duration = Duration::from_millis(600);
+
+/// The same with a page, where each step is also seen.
+const SERVED_STEP_PAUSE: Duration = Duration::from_millis(1500);
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -22,30 +31,62 @@ pub struct Args {
     /// Print one JSON object per step instead of text
     #[arg(long)]
     json: bool,
+    /// Open the page in a browser, play more reviews and keep the broker running until Ctrl-C
+    #[arg(long)]
+    serve: bool,
+    /// Print the link of the page without opening it
+    #[arg(long, requires = "serve")]
+    print: bool,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let pause = if args.fast || !terminal::is_terminal() { Duration::ZERO } else { STEP_PAUSE };
+    let step_pause = if args.serve { SERVED_STEP_PAUSE } else { STEP_PAUSE };
+    let pause = if args.fast || !terminal::is_terminal() { Duration::ZERO } else { step_pause };
     let narrator = Narrator { began: Instant::now(), json: args.json, pause };
     // Remove the sandbox (a temporary folder and a broker) in every case.
     let mut signals = Signals::catch()?;
-    let stopped = |name| Err(anyhow!("stopped by {name}; everything was removed").into());
+    let stopped = |name| match args.serve {
+        // There is no other way to end it.
+        true => narrator.text("\nThe demo's broker and repository were removed.\n"),
+        false => Err(anyhow!("stopped by {name}; everything was removed").into()),
+    };
     let mut sandbox = tokio::select! {
         created = Sandbox::create() => created?,
         name = signals.next() => return stopped(name),
     };
     let result = tokio::select! {
-        result = play(&sandbox, &narrator) => result,
-        name = signals.next() => stopped(name),
+        result = play(&sandbox, &narrator, &args) => result.map(|()| None),
+        name = signals.next() => Ok(Some(name)),
     };
     sandbox.remove().await;
-    result
+    match result? {
+        None => Ok(()),
+        Some(name) => stopped(name),
+    }
 }
 
-async fn play(sandbox: &Sandbox, narrator: &Narrator) -> Result<(), CliError> {
+async fn play(sandbox: &Sandbox, narrator: &Narrator, args: &Args) -> Result<(), CliError> {
     narrator.opening(sandbox)?;
-    Scenario { sandbox, narrator, broker: Client::at(&sandbox.url)? }.play().await?;
-    narrator.closing()
+    let broker = &Client::at(&sandbox.url)?;
+    if !args.serve {
+        Scenario { sandbox, narrator, broker }.play().await?;
+        return narrator.closing();
+    }
+    narrator.link(&sandbox.url)?;
+    let opened = async {
+        let is_shown = !args.print && terminal::is_terminal();
+        if is_shown && browser::open(&broker.page_url("/")).await.is_err() {
+            terminal::remark("no browser could be opened; open the link of the page in yours");
+        }
+        Ok(())
+    };
+    let played = async {
+        Scenario { sandbox, narrator, broker }.play().await?;
+        Scenes { sandbox, narrator, broker }.play().await?;
+        narrator.waiting(&sandbox.url)
+    };
+    tokio::try_join!(opened, played)?;
+    std::future::pending().await
 }
 
 /// Prints the steps.
@@ -66,6 +107,26 @@ impl Narrator {
 ",
             sandbox.url,
             sandbox.repo.root().display(),
+        ))
+    }
+
+    fn link(&self, url: &str) -> Result<(), CliError> {
+        if self.json {
+            return write(&format!("{}\n", serde_json::json!({ "url": url })));
+        }
+        write(&format!("  page        {url}/\n\n"))
+    }
+
+    /// All reviews are there.
+    fn waiting(&self, url: &str) -> Result<(), CliError> {
+        if self.json {
+            return write(&format!("{}\n", serde_json::json!({ "url": url, "waits_for": "SIGINT" })));
+        }
+        write(&format!(
+            "
+All reviews are at {url}/. You can take seats, comment and vote there.
+Ctrl-C stops the broker and removes everything.
+"
         ))
     }
 

@@ -1,7 +1,7 @@
 //! `countersign open`: opens the page of the running broker in a browser, and signs the browser in if the broker requires
 //! a token.
 
-mod browser;
+pub(super) mod browser;
 
 use crate::{
     CliError,

@@ -36,8 +36,9 @@ const GZIP: (&str, &str) = ("accept-encoding", "gzip, deflate, br, zstd");
 #[tokio::test]
 async fn a_large_text_is_compressed_for_a_client_that_accepts_it() {
     let broker = TestBroker::start().await;
-    let added = (0..2000).fold(String::new(), |text, line| text + &format!("+line {line}\n"));
-    let diff = format!("--- /dev/null\n+++ b/long.txt\n@@ -0,0 +1,2000 @@\n{added}");
+    // More than what is sent in one piece.
+    let added = (0..20_000).fold(String::new(), |text, line| text + &format!("+line {line}\n"));
+    let diff = format!("--- /dev/null\n+++ b/long.txt\n@@ -0,0 +1,20000 @@\n{added}");
     let review = id(&broker.client().call("create_review", proposal_with("long", json!({ "diff": diff }))).await);
     let diff_path = format!("/api/v1/reviews/{review}/diff");
     for (path, accept) in [

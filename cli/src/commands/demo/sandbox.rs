@@ -1,9 +1,9 @@
-//! Sets up the environment of `countersign demo`: a temporary folder with a repository, and a broker for it.
+//! Sets up the environment of `countersign demo`: a temporary folder with the repository of a shop, and a broker for it.
 
 use crate::CliError;
 use anyhow::{Context as _, anyhow};
 use git::UserRepo;
-use std::{fs, path::Path, process::Stdio, time::Duration};
+use std::{fs, io, path::Path, process::Stdio, time::Duration};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
@@ -14,14 +14,26 @@ use tokio::{
 /// Time limit for the broker to start, and to stop, on a busy machine.
 const BROKER_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) const FILE: &str = "src/price.rs";
+pub(super) const PRICE_FILE: &str = "src/price.rs";
 
-const BEFORE: &str = "\
+const PRICES: &str = "\
 /// The amount to pay, in cents.
 pub fn total(prices: &[u32]) -> u32 {
     prices.iter().sum()
 }
 ";
+
+/// The files of the first commit.
+const FILES: [(&str, &str); 5] = [
+    ("README.md", include_str!("shop/README.md")),
+    ("src/cart.rs", include_str!("shop/cart.rs")),
+    ("src/checkout.rs", include_str!("shop/checkout.rs")),
+    ("src/legacy_prices.rs", include_str!("shop/legacy_prices.rs")),
+    (PRICE_FILE, PRICES),
+];
+
+/// A new content of a file; an empty one removes the file.
+pub(super) type FileChange<'a> = (&'a str, &'a str);
 
 pub(super) struct Sandbox {
     pub repo: UserRepo,
@@ -42,21 +54,57 @@ impl Sandbox {
         Ok(Self { repo, broker, url, _folder: folder })
     }
 
-    /// The diff that appends `text` to the file. The file itself is not changed.
+    pub(super) fn read(&self, path: &str) -> Result<String, CliError> {
+        Ok(fs::read_to_string(self.repo.root().join(path))?)
+    }
+
+    /// The diff that appends `text` to the file with the prices.
     pub(super) async fn diff_that_adds(&self, text: &str) -> Result<String, CliError> {
-        let file = self.repo.root().join(FILE);
-        fs::write(&file, format!("{BEFORE}{text}"))?;
-        let diff = self.repo.git(["diff"]).await? + "\n";
-        fs::write(&file, BEFORE)?;
+        self.diff(&[(PRICE_FILE, &format!("{PRICES}{text}"))]).await
+    }
+
+    /// The diff of these changes. The files themselves stay as they are.
+    pub(super) async fn diff(&self, changes: &[FileChange<'_>]) -> Result<String, CliError> {
+        self.stage(changes).await?;
+        let diff = self.repo.git(["diff", "--cached", "HEAD"]).await? + "\n";
+        self.repo.git(["reset", "--quiet", "--hard"]).await?;
         Ok(diff)
+    }
+
+    /// Commits the changes on a branch, which is created from main if it does not exist.
+    pub(super) async fn commit_on_branch(
+        &self,
+        branch: &str,
+        message: &str,
+        changes: &[FileChange<'_>],
+    ) -> Result<(), CliError> {
+        if self.repo.resolve_commit(branch).await?.is_none() {
+            self.repo.git(["branch", branch, "main"]).await?;
+        }
+        self.repo.git(["switch", "--quiet", branch]).await?;
+        self.stage(changes).await?;
+        commit_staged(&self.repo, message).await?;
+        self.repo.git(["switch", "--quiet", "main"]).await?;
+        Ok(())
+    }
+
+    async fn stage(&self, changes: &[FileChange<'_>]) -> Result<(), CliError> {
+        for (path, text) in changes {
+            let file = self.repo.root().join(path);
+            if text.is_empty() {
+                fs::remove_file(&file)?;
+            } else {
+                write_file(&file, text)?;
+            }
+        }
+        self.repo.git(["add", "--all"]).await?;
+        Ok(())
     }
 
     /// Commits the diff and returns the short commit id.
     pub(super) async fn commit(&self, diff: &str, message: &str) -> Result<String, CliError> {
-        // The file was changed and restored; refresh git's cached file information.
-        self.repo.git(["update-index", "--refresh"]).await?;
         self.repo.git_with_input(["apply", "--index", "-"], diff.as_bytes()).await?;
-        self.repo.git(["commit", "--quiet", "--message", message]).await?;
+        commit_staged(&self.repo, message).await?;
         Ok(self.repo.git(["rev-parse", "--short", "HEAD"]).await?)
     }
 
@@ -71,14 +119,20 @@ impl Sandbox {
     }
 }
 
+fn write_file(file: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(file, text)
+}
+
 async fn build_repo(root: &Path) -> Result<UserRepo, CliError> {
-    fs::create_dir_all(root.join("src"))?;
-    fs::write(root.join(FILE), BEFORE)?;
+    for (path, text) in FILES {
+        write_file(&root.join(path), text)?;
+    }
     let repo = UserRepo::without_git_variables(root);
     repo.git(["init", "--quiet", "--initial-branch=main"]).await?;
     let settings = [
-        ("user.name", "builder"),
-        ("user.email", "builder@example.invalid"),
         // Override settings of the user that would ask for a key or run hooks.
         ("commit.gpgSign", "false"),
         ("core.hooksPath", ".git/hooks"),
@@ -88,8 +142,16 @@ async fn build_repo(root: &Path) -> Result<UserRepo, CliError> {
         repo.git(["config", key, value]).await?;
     }
     repo.git(["add", "--all"]).await?;
-    repo.git(["commit", "--quiet", "--message", "The shop adds up prices"]).await?;
+    commit_staged(&repo, "The shop adds up prices").await?;
     Ok(repo)
+}
+
+/// Commits as the scripted proposer. It is not configured in the repository, where the broker looks for the name of the
+/// person at the page.
+async fn commit_staged(repo: &UserRepo, message: &str) -> Result<(), CliError> {
+    let author = ["-c", "user.name=builder", "-c", "user.email=builder@example.invalid"];
+    repo.git(author.into_iter().chain(["commit", "--quiet", "--message", message])).await?;
+    Ok(())
 }
 
 /// Starts a broker with default settings, independent of those of the user.
@@ -102,7 +164,11 @@ async fn start_broker(folder: &Path, repo: &Path) -> Result<(Child, String), Cli
         }
     }
     command.env("HOME", folder).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
-    command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder.join("data")).arg("--repo").arg(repo);
+    command
+        .args(["serve", "--demo", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(folder.join("data"))
+        .arg("--repo")
+        .arg(repo);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&log)?).kill_on_drop(true);
     let mut child = command.spawn().context("cannot start a broker")?;
     let out = child.stdout.take().context("the broker has no output")?;

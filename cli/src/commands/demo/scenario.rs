@@ -3,28 +3,17 @@
 
 use super::{
     Narrator,
-    sandbox::{FILE, Sandbox},
+    agents::Agent,
+    sandbox::{PRICE_FILE, Sandbox},
 };
 use crate::{CliError, client::Client};
 use api::{
-    claims::{ClaimRequest, ClaimResponse},
-    issues::{ListIssuesRequest, UpdateIssueRequest},
-    messages::MessageRequest,
-    operation::{
-        AcceptCounterPatch, AddMessage, ClaimReview, CloseReview, CreateReview, GetProposal, ListIssues, SubmitVerdict,
-        UpdateIssue,
-    },
+    operation::{AcceptCounterPatch, CloseReview, GetProposal},
     proposals::{ProposalRequest, ProposalResponse},
     reviews::{CloseReviewRequest, CounterPatchRequest, CreateReviewRequest},
     verdicts::VerdictRequest,
 };
-use domain::{
-    credential::Authority,
-    finding::{FindingStatus, RawFinding, RequestedStatus},
-    review::{Category, Role},
-    text::truncate,
-    verdict::Verdict,
-};
+use domain::{finding::RawFinding, review::Role, text::truncate, verdict::Verdict};
 
 const BUILDER: &str = "builder";
 const REVIEWER: &str = "reviewer";
@@ -67,10 +56,10 @@ struct Issue {
 pub(super) struct Scenario<'a> {
     pub sandbox: &'a Sandbox,
     pub narrator: &'a Narrator,
-    pub broker: Client,
+    pub broker: &'a Client,
 }
 
-impl Scenario<'_> {
+impl<'a> Scenario<'a> {
     pub(super) async fn play(&self) -> Result<(), CliError> {
         let review = self.propose().await?;
         let issue = Issue { severity: "high", glyph: '▲', title: "A discount over 100 % panics" };
@@ -90,19 +79,18 @@ impl Scenario<'_> {
         self.land(&review).await
     }
 
+    fn builder(&self) -> Agent<'a> {
+        Agent { broker: self.broker, name: BUILDER }
+    }
+
+    fn reviewer(&self) -> Agent<'a> {
+        Agent { broker: self.broker, name: REVIEWER }
+    }
+
     async fn propose(&self) -> Result<String, CliError> {
         let diff = self.sandbox.diff_that_adds(PROPOSED).await?;
-        let request = CreateReviewRequest {
-            intent: Some(INTENT.to_owned()),
-            agent_type: Some("demo".to_owned()),
-            agent_role: Some("proposer".to_owned()),
-            phase: Some("1".to_owned()),
-            proposer_id: Some(BUILDER.to_owned()),
-            category: Some(Category::CodeChange),
-            diff: Some(diff.clone()),
-            ..Default::default()
-        };
-        let review = self.broker.execute::<CreateReview>(&request).await?.head.number.to_string();
+        let request = CreateReviewRequest { diff: Some(diff.clone()), ..Default::default() };
+        let review = self.builder().propose(INTENT, request).await?;
         self.narrator.step(BUILDER, &format!("proposes {review}: {INTENT}"), &added(&diff)).await?;
         Ok(review)
     }
@@ -114,12 +102,12 @@ impl Scenario<'_> {
         reason: &str,
         counter_patch: Option<&str>,
     ) -> Result<(), CliError> {
-        let claim = self.claim(review).await?;
+        let claim = self.reviewer().claim(review, None).await?;
         self.narrator.step(REVIEWER, &format!("claims {review}; the diff applies"), &[]).await?;
         let finding = RawFinding {
             kind: Some("bug".to_owned()),
             severity: Some(issue.severity.to_owned()),
-            file: Some(FILE.to_owned()),
+            file: Some(PRICE_FILE.to_owned()),
             line_start: Some(BUGGY_LINE),
             line_end: Some(BUGGY_LINE),
             title: issue.title.to_owned(),
@@ -127,16 +115,15 @@ impl Scenario<'_> {
             ..Default::default()
         };
         let verdict = VerdictRequest {
-            reason: Some(reason.to_owned()),
             claim_generation: Some(claim.claim_generation),
             issues: Some(vec![finding]),
             counter_patch: counter_patch.map(str::to_owned),
-            ..verdict(review, Verdict::ChangesRequested)
+            ..VerdictRequest::new(review, Verdict::ChangesRequested)
         };
-        self.broker.execute::<SubmitVerdict>(&verdict).await?;
-        let ids = self.open_issues(review).await?;
-        let id = ids.iter().max().map(String::as_str).unwrap_or_default();
-        let mut lines = vec![format!("{} {id} {FILE}:{BUGGY_LINE} {}", issue.glyph, issue.title)];
+        self.reviewer().vote(reason, verdict).await?;
+        let open = self.reviewer().open_issues(review).await?;
+        let id = open.iter().map(|(id, _)| id.as_str()).max().unwrap_or_default();
+        let mut lines = vec![format!("{} {id} {PRICE_FILE}:{BUGGY_LINE} {}", issue.glyph, issue.title)];
         let offered = counter_patch.map(|diff| ["with a counter-patch:".to_owned()].into_iter().chain(added(diff)));
         lines.extend(offered.into_iter().flatten());
         self.narrator.step(REVIEWER, &format!("requests changes: {reason}"), &lines).await
@@ -144,24 +131,11 @@ impl Scenario<'_> {
 
     async fn revise(&self, review: &str) -> Result<(), CliError> {
         let body = "Callers check it, but a second check costs nothing.";
-        let message = MessageRequest {
-            review_id: review.to_owned(),
-            sender_role: Some(Authority::Proposer),
-            body: body.to_owned(),
-            caller_id: Some(BUILDER.to_owned()),
-            ..Default::default()
-        };
-        self.broker.execute::<AddMessage>(&message).await?;
+        self.builder().say(review, None, body).await?;
         self.narrator.step(BUILDER, &format!("answers: {body}"), &[]).await?;
         let diff = self.sandbox.diff_that_adds(REVISED).await?;
-        let revision = CreateReviewRequest {
-            review_id: Some(review.to_owned()),
-            intent: Some(INTENT.to_owned()),
-            diff: Some(diff.clone()),
-            proposer_id: Some(BUILDER.to_owned()),
-            ..Default::default()
-        };
-        self.broker.execute::<CreateReview>(&revision).await?;
+        let revision = CreateReviewRequest { diff: Some(diff.clone()), ..Default::default() };
+        self.builder().revise(review, revision).await?;
         self.narrator.step(BUILDER, &format!("revises {review}: round 2"), &added(&diff)).await
     }
 
@@ -171,41 +145,22 @@ impl Scenario<'_> {
         self.narrator.step(BUILDER, "accepts the counter-patch, which is now under review", &[]).await
     }
 
-    async fn open_issues(&self, review: &str) -> Result<Vec<String>, CliError> {
-        let request = ListIssuesRequest {
-            review_id: Some(review.to_owned()),
-            status: Some(FindingStatus::Open),
-            ..Default::default()
-        };
-        let issues = self.broker.execute::<ListIssues>(&request).await?.issues;
-        Ok(issues.into_iter().map(|issue| issue.issue_id).collect())
-    }
-
     /// The seat is reserved for the reviewer. The content hash names what it has read.
     async fn approve(&self, review: &str) -> Result<(), CliError> {
-        self.claim(review).await?;
+        self.reviewer().claim(review, None).await?;
         let proposal = self.proposal(review).await?;
-        let open = self.open_issues(review).await?;
+        let open: Vec<_> = self.reviewer().open_issues(review).await?.into_iter().map(|(id, _)| id).collect();
         for issue in &open {
-            let request = UpdateIssueRequest {
-                review_id: review.to_owned(),
-                issue_id: issue.clone(),
-                status: RequestedStatus::Fixed,
-                note: Some("no input makes it fail".to_owned()),
-                duplicate_of: None,
-                role: Some(Authority::Reviewer),
-                caller_id: Some(REVIEWER.to_owned()),
-            };
-            self.broker.execute::<UpdateIssue>(&request).await?;
+            self.reviewer().mark_fixed(review, issue, "no input makes it fail").await?;
         }
         if !open.is_empty() {
             self.narrator.step(REVIEWER, &format!("marks {} as fixed", open.join(" and ")), &[]).await?;
         }
         let verdict = VerdictRequest {
             content_hash: Some(proposal.content_hash.to_string()),
-            ..verdict(review, Verdict::Approved)
+            ..VerdictRequest::new(review, Verdict::Approved)
         };
-        self.broker.execute::<SubmitVerdict>(&verdict).await?;
+        self.reviewer().vote("", verdict).await?;
         let tree =
             proposal.details.as_ref().and_then(|details| details.state.diff.tree_id.as_deref()).unwrap_or_default();
         let (hash, tree) = (truncate(&proposal.content_hash.0, 12), truncate(tree, 12));
@@ -224,21 +179,10 @@ impl Scenario<'_> {
             .await
     }
 
-    async fn claim(&self, review: &str) -> Result<ClaimResponse, CliError> {
-        let request =
-            ClaimRequest { review_id: review.to_owned(), reviewer_id: Some(REVIEWER.to_owned()), persona: None };
-        self.broker.execute::<ClaimReview>(&request).await
-    }
-
     async fn proposal(&self, review: &str) -> Result<ProposalResponse, CliError> {
         let request = ProposalRequest { review_id: review.to_owned(), ..Default::default() };
         self.broker.execute::<GetProposal>(&request).await
     }
-}
-
-/// A verdict of the scripted reviewer.
-fn verdict(review: &str, verdict: Verdict) -> VerdictRequest {
-    VerdictRequest { reviewer_id: Some(REVIEWER.to_owned()), ..VerdictRequest::new(review, verdict) }
 }
 
 /// The added lines of a diff.

@@ -1,0 +1,70 @@
+use super::Cli;
+use clap::CommandFactory as _;
+use std::{fs, path::Path};
+
+/// Every command line that the page shows is one that the command line accepts.
+#[test]
+fn the_command_lines_of_the_page_can_be_parsed() {
+    let mut lines = Vec::new();
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("web/src"), &mut lines);
+    assert!(lines.iter().any(|(file, _)| file == "cliLines.ts"), "no command line in web/src/cliLines.ts");
+    for (file, line) in lines {
+        let words = shell_words(&with_examples(&file, &line));
+        if let Err(error) = Cli::command().try_get_matches_from(words) {
+            panic!("{file} shows `{line}`: {error}");
+        }
+    }
+}
+
+/// The texts that begin with the name of the program, in quotation marks or as the text of an element.
+fn collect(folder: &Path, lines: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            collect(&path, lines);
+        } else if name.ends_with(".tsx")
+            || (name.ends_with(".ts") && name != "generated.ts" && !name.contains(".test."))
+        {
+            let text = fs::read_to_string(&path).unwrap();
+            for (at, found) in text.match_indices("countersign ") {
+                let end = match text[..at].chars().next_back() {
+                    Some('>') => '<',
+                    Some(quote @ ('"' | '\'' | '`')) => quote,
+                    _ => continue,
+                };
+                let length = text[at..].find(end).unwrap_or(found.len());
+                lines.push((name.clone(), text[at..at + length].to_owned()));
+            }
+        }
+    }
+}
+
+/// Replaces each `${…}` of a template by an example.
+fn with_examples(file: &str, line: &str) -> String {
+    let mut parts = line.split("${");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (expression, rest) = part.split_once('}').unwrap_or((part, ""));
+        text.push_str(match expression {
+            of if of.contains("status") => "changes_requested",
+            of if of.contains("review") || of.contains("number") => "R-12",
+            of if of.contains("persona") => "security",
+            other => panic!("{file}: no example for {other:?} in `{line}`; add one here"),
+        });
+        text.push_str(rest);
+    }
+    text
+}
+
+/// The words of a line as a shell splits it. Lines of the page use single quotes only.
+fn shell_words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (n, part) in line.split('\'').enumerate() {
+        match n % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words
+}

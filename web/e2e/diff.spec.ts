@@ -1,0 +1,95 @@
+/** The diff under load, without WebAssembly, and while findings arrive. */
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "./fixtures";
+import { PRICE } from "./repository";
+import { findInDiff, ReviewView } from "./reviewView";
+
+const lines = (word: string, count: number) =>
+  Array.from({ length: count }, (_, n) => `let ${word}_${n} = ${n};\n`).join("");
+
+test("ten thousand lines: the first, the last, and found ones", async ({ broker, page }) => {
+  broker.repository.commit("A long file", { "src/long.rs": lines("before", 5_000) });
+  const diff = broker.repository.diff({ "src/long.rs": lines("after", 5_000), "src/price.rs": `${PRICE}// last\n` });
+  const review = await broker.agent("builder").propose("Ten thousand lines", { diff });
+  const view = await ReviewView.open(page, broker, review);
+  await expect(page.getByText("before_0 = 0").first()).toBeVisible();
+
+  await findInDiff(page, "after_4321 ");
+  await expect(page.getByText("after_4321 = 4321").first()).toBeInViewport();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("searchbox", { name: "Find in the diff" })).toBeHidden();
+  await expect(page.getByText("after_4321 = 4321").first()).toBeInViewport();
+  await page.keyboard.press("]");
+  await expect(page.getByText("// last").first()).toBeInViewport();
+  // Virtual rows: the page stays small.
+  expect(await page.locator("*").count()).toBeLessThan(6_000);
+  await view.expectStatus("pending");
+});
+
+test("without WebAssembly the diff is shown", async ({ broker, page }) => {
+  await page.addInitScript(() => {
+    Reflect.deleteProperty(globalThis, "WebAssembly");
+  });
+  const diff = broker.repository.diff({ "src/price.rs": `${PRICE}pub fn none() {}\n` });
+  const review = await broker.agent("builder").propose("Add none", { diff });
+  await ReviewView.open(page, broker, review);
+  await expect(page.getByText("pub fn none() {}").first()).toBeVisible();
+});
+
+test("a finding that arrives moves neither scroll nor focus", async ({ broker, page }) => {
+  broker.repository.commit("A long file", { "src/long.rs": lines("before", 400) });
+  const diff = broker.repository.diff({ "src/long.rs": lines("after", 400) });
+  const review = await broker.agent("builder").propose("Four hundred lines", { diff });
+  const reviewer = broker.agent("codex");
+  await reviewer.claim(review);
+  const view = await ReviewView.open(page, broker, review);
+  await expect(page.getByText("before_0 = 0").first()).toBeVisible();
+  await findInDiff(page, "after_200 ");
+  const line = page.getByText("after_200 = 200").first();
+  await expect(line).toBeInViewport();
+  await view.composer.fill("I am typing");
+  const before = await line.boundingBox();
+
+  const finding = (line_start: number) =>
+    ({ severity: "high", file: "src/long.rs", line_start, title: `Line ${line_start}` }) as const;
+  await reviewer.vote(review, "comment", { reason: "Some lines.", issues: [finding(20), finding(190), finding(203)] });
+  await expect(view.tab(/^Findings 3/)).toBeVisible();
+  await expect(view.composer).toBeFocused();
+  await expect(view.composer).toHaveValue("I am typing");
+  const after = await line.boundingBox();
+  expect(Math.abs((after?.y ?? 0) - (before?.y ?? Number.POSITIVE_INFINITY))).toBeLessThan(3);
+});
+
+test("every kind of change has a text", async ({ broker, page }) => {
+  const { repository } = broker;
+  repository.commit("More files", { "old.txt": "one\ntwo\nthree\n", "gone.txt": "gone\n", "run.sh": "#!/bin/sh\n" });
+  repository.git("mv", "old.txt", "new.txt");
+  repository.git("rm", "--quiet", "gone.txt");
+  chmodSync(join(repository.root, "run.sh"), 0o755);
+  const diff = repository.diff({ "picture.bin": "\u0000\u0001binary\u0000", "empty.txt": "" });
+  const review = await broker.agent("builder").propose("All kinds", { diff });
+  await ReviewView.open(page, broker, review);
+  const files = page.getByRole("treegrid", { name: "Files of the diff" });
+  for (const name of ["new.txt", "gone.txt", "run.sh", "picture.bin", "empty.txt"]) {
+    await expect(files.getByText(name).first()).toBeVisible();
+  }
+  for (const words of [/renamed/i, /deleted/i, /mode/i, /binary/i, /empty/i]) {
+    await expect(page.getByText(words).first()).toBeAttached();
+  }
+});
+
+test("findings outside of the diff are shown too", async ({ broker, page }) => {
+  const diff = broker.repository.diff({ "src/price.rs": `${PRICE}pub fn none() {}\n` });
+  const review = await broker.agent("builder").propose("Add none", { diff });
+  const reviewer = broker.agent("codex");
+  await reviewer.claim(review);
+  await reviewer.requestChanges(review, "Four places.", [
+    { severity: "high", title: "On the line", file: "src/price.rs", line_start: 5 },
+    { severity: "medium", title: "In another file", file: "src/cart.rs", line_start: 3 },
+    { severity: "low", title: "In no file" },
+    { severity: "low", title: "In a file that is not there", file: "src/nowhere.rs", line_start: 1 },
+  ]);
+  const view = await ReviewView.open(page, broker, review);
+  for (const id of ["I-1", "I-2", "I-3", "I-4"]) await expect(view.finding(id).first()).toBeVisible();
+});

@@ -1,0 +1,189 @@
+/** Texts of agents stay texts, whatever they contain and in whichever field they arrive. */
+import type { Page } from "@playwright/test";
+import type { Broker } from "./broker";
+import { expect, test } from "./fixtures";
+import { HOSTILE_LINES, HOSTILE_TEXT, HOSTILE_TEXTS } from "./hostile";
+import { open } from "./pages";
+
+/** Characters that hide or reorder text. */
+const HIDDEN = /(?![\t\n\r])[\p{Cc}\u200b\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
+
+test("titles and names", async ({ broker, page }) => {
+  for (const line of HOSTILE_LINES) await broker.agent(name(line)).propose(line);
+  for (const path of ["/", "/r", "/r?q=script"]) {
+    await open(page, broker.url(path));
+    await expectInert(page);
+  }
+  for (const number of HOSTILE_LINES.keys()) {
+    await open(page, broker.url(`/r/R-${number + 1}`));
+    await expectInert(page);
+  }
+});
+
+test("every field of every tool", async ({ broker, page }) => {
+  const reviews = [await everything(broker), await unappliable(broker), await plan(broker)];
+  reviews.push(await cancelled(broker), await commits(broker));
+  for (const review of reviews) {
+    await open(page, broker.url(`/r/${review}`));
+    await expectInert(page);
+  }
+  for (const path of ["/", "/r"]) {
+    await open(page, broker.url(path));
+    await expectInert(page);
+  }
+});
+
+test("addresses", async ({ broker, page }) => {
+  await broker.agent("builder").propose("A change");
+  const hostile = encodeURIComponent(`"><img src=x onerror="window.attacked=1">\u202e`);
+  for (const path of [`/r?q=${hostile}&status=${hostile}`, `/r/1?file=${hostile}&line=${hostile}&round=${hostile}`]) {
+    await open(page, broker.url(path));
+    await expectInert(page);
+  }
+});
+
+async function expectInert(page: Page) {
+  const found = await page.evaluate(() => {
+    const elements: Element[] = [];
+    const roots: (Document | ShadowRoot)[] = [document];
+    for (const root of roots) {
+      for (const element of root.querySelectorAll("*")) {
+        elements.push(element);
+        if (element.shadowRoot !== null) roots.push(element.shadowRoot);
+      }
+    }
+    const links = elements.flatMap((element) => element.getAttribute("href") ?? element.getAttribute("src") ?? []);
+    const handlers = elements.filter((element) => element.getAttributeNames().some((name) => name.startsWith("on")));
+    const texts = roots.map((root) =>
+      root instanceof Document ? (root.body.textContent ?? "") : (root.textContent ?? ""),
+    );
+    return {
+      attacked: (globalThis as { attacked?: unknown }).attacked ?? null,
+      links: links.filter((link) => !/^(https?:|\/|#|\.)/.test(link)),
+      outsideImages: elements
+        .filter((one) => one.tagName === "IMG" && new URL((one as HTMLImageElement).src).origin !== location.origin)
+        .map((one) => one.outerHTML),
+      embedded: elements
+        .filter((one) => /^(IFRAME|OBJECT|EMBED|FORM|BASE|META)$/.test(one.tagName))
+        .map((one) => one.outerHTML),
+      handlers: handlers.map((element) => element.outerHTML.slice(0, 200)),
+      text: texts.join("\n"),
+      title: document.title,
+    };
+  });
+  expect(found.attacked, "a script ran").toBeNull();
+  expect(found.links, "links that are not addresses").toEqual([]);
+  expect(found.outsideImages, "images").toEqual([]);
+  expect(found.handlers, "event handlers in attributes").toEqual([]);
+  expect(found.embedded.filter((html) => !/^<meta (charset|name="(viewport|color-scheme)")/.test(html))).toEqual([]);
+  expect(HIDDEN.exec(found.text)?.[0].codePointAt(0), "a hidden character").toBeUndefined();
+  expect(HIDDEN.exec(found.title)?.[0].codePointAt(0), "a hidden character in the title").toBeUndefined();
+}
+
+/** A name as the broker accepts it: at most 200 characters, none of them hidden. */
+const name = (text: string) => [...text.replace(/[\p{Cc}\p{Cf}]/gu, "")].slice(0, 150).join("").trim() || "blank";
+
+/** A review with hostile texts in every field that the broker accepts. */
+async function everything(broker: Broker): Promise<string> {
+  const [first = "", second = "", third = ""] = HOSTILE_LINES;
+  const path = `src/${first.replaceAll("/", "_")}.rs`;
+  const diff = broker.repository.diff({ [path]: HOSTILE_TEXT, "src/price.rs": `${HOSTILE_TEXT}\n` });
+  const builder = broker.agent(name(third));
+  const review = await builder.propose(`${first} ${second}`, {
+    agent_type: name(first),
+    agent_role: name(second),
+    phase: name(first),
+    plan: name(second),
+    task: name(third),
+    description: HOSTILE_TEXT,
+    diff,
+  });
+  const reviewer = broker.agent(name(second));
+  await reviewer.claim(review);
+  const issues = HOSTILE_LINES.slice(0, 20).map((line, n) => ({
+    severity: (["critical", "high", "medium", "low"] as const)[n % 4] ?? "low",
+    title: name(line),
+    description: HOSTILE_TEXTS[n] ?? "",
+    suggestion: line,
+    code_snippet: line,
+    rule_ref: name(line),
+    ...(n % 3 === 0
+      ? { file: "src/price.rs", line_start: n + 1 }
+      : n % 3 === 1
+        ? { file: path, line_start: n + 1 }
+        : {}),
+  }));
+  const counter_patch = broker.repository.diff({ [path]: `${HOSTILE_TEXT}\nbetter\n` });
+  await reviewer.vote(review, "changes_requested", {
+    reason: HOSTILE_TEXT,
+    summary: first,
+    issues,
+    suggestions: HOSTILE_LINES.slice(0, 5).map((title) => ({ title: name(title), description: title })),
+    metrics: { model: name(first), cost_usd: 0.01 },
+    counter_patch,
+  });
+  const { issues: open } = await broker.call("list_issues", { review_id: review });
+  for (const [n, issue] of open.slice(0, 3).entries()) {
+    const status = (["fixed", "wont_fix", "open"] as const)[n] ?? "open";
+    const update = { review_id: review, issue_id: issue.issue_id, note: HOSTILE_TEXT, caller_id: reviewer.name };
+    await broker.call("update_issue", { ...update, status, role: "reviewer" });
+  }
+  await builder.say(review, HOSTILE_TEXT, "proposer", { metadata: { [first]: second } });
+  for (const line of HOSTILE_LINES) {
+    const anchor = { file: path, line_start: 1 };
+    await broker.call("add_message", {
+      review_id: review,
+      body: line,
+      sender_role: "operator",
+      caller_id: name(line),
+      anchor,
+    });
+  }
+  await builder.revise(review, second, { change_note: HOSTILE_TEXT, diff, description: `${HOSTILE_TEXT}\n\nSecond.` });
+  await reviewer.claim(review);
+  await broker.call("release_claim", { review_id: review, reviewer_id: reviewer.name, reason: HOSTILE_TEXT });
+  return review;
+}
+
+/** Git's message about the diff contains its texts. */
+async function unappliable(broker: Broker): Promise<string> {
+  const line = HOSTILE_LINES[1] ?? "";
+  const path = `src/${line.replaceAll("/", "_")}`;
+  const diff = `--- "a/${path.replaceAll('"', '\\"')}"\n+++ "b/${path.replaceAll('"', '\\"')}"\n@@ -1 +1 @@\n-${line}\n+better\n`;
+  const review = await broker.agent("builder").propose(line, { diff });
+  await broker.agent("reviewer").claim(review);
+  return review;
+}
+
+async function plan(broker: Broker): Promise<string> {
+  const builder = broker.agent("planner");
+  const review = await builder.propose("A plan", { category: "plan_review", description: HOSTILE_TEXT });
+  const reviewer = broker.agent("reviewer");
+  await reviewer.claim(review);
+  const issues = [1, 3, 9].map((line_start) => ({
+    severity: "high" as const,
+    in: "description" as const,
+    line_start,
+    title: HOSTILE_LINES[line_start] ?? "",
+  }));
+  await reviewer.requestChanges(review, HOSTILE_TEXT, issues);
+  await builder.revise(review, "A plan", { description: `${HOSTILE_TEXT}\n\n<b>changed</b>` });
+  return review;
+}
+
+async function cancelled(broker: Broker): Promise<string> {
+  const review = await broker.agent("builder").propose("Withdrawn");
+  await broker.call("cancel_review", { review_id: review, reason: HOSTILE_TEXT });
+  return review;
+}
+
+/** Branch names and subjects of commits. */
+async function commits(broker: Broker): Promise<string> {
+  const { repository } = broker;
+  const branch = "<img/src=x/onerror=window.attacked=1>";
+  repository.git("switch", "--quiet", "--create", branch);
+  for (const [n, line] of HOSTILE_LINES.slice(0, 20).entries())
+    repository.commit(line, { "src/price.rs": `// ${n}\n` });
+  repository.git("switch", "--quiet", "main");
+  return broker.agent("builder").propose("A branch", { target: { branch } });
+}

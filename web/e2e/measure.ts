@@ -1,0 +1,187 @@
+/**
+ * `cargo xtask web --measure`: the budget of the page. Sizes and counts over their limit fail; times depend on the
+ * machine and are printed beside their limit.
+ */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Page } from "@playwright/test";
+import type { LiveFrame } from "../src/api/generated";
+import type { Broker } from "./broker";
+import { expect, test } from "./fixtures";
+import { open } from "./pages";
+
+const DIST = join(import.meta.dirname, "../../ui/dist");
+const EVENTS_PER_SECOND = 1_000;
+const SECONDS = 10;
+/** An hour with ten events per second. */
+const EVENTS_OF_AN_HOUR = 36_000;
+
+interface Row {
+  what: string;
+  measured: number;
+  limit: number;
+  unit: "kB" | "MB" | "ms" | "";
+}
+
+const rows: Row[] = [];
+
+test.describe.configure({ mode: "serial" });
+test.setTimeout(300_000);
+
+test.afterAll(() => {
+  const lines = rows.map(({ what, measured, limit, unit }) => {
+    const [value, bound] = [measured, limit].map((number) => `${rounded(number)} ${unit}`.trim());
+    const mark = measured <= limit ? "ok" : unit === "ms" ? "slow here" : "TOO MUCH";
+    return `| ${what} | ${value} | ${bound} | ${mark} |`;
+  });
+  console.log(["| what | measured | limit | |", "|---|---|---|---|", ...lines].join("\n"));
+});
+
+function record(what: string, measured: number, limit: number, unit: Row["unit"]) {
+  rows.push({ what, measured, limit, unit });
+  if (unit !== "ms") expect.soft(measured, what).toBeLessThanOrEqual(limit);
+}
+
+const rounded = (number: number) => (number < 10 ? Math.round(number * 100) / 100 : Math.round(number));
+
+test("sizes", async ({ broker, page }) => {
+  const loaded = new Set<string>();
+  page.context().on("request", (request) => {
+    const name = /\/assets\/[^/]+\/(.+)$/.exec(new URL(request.url()).pathname)?.[1];
+    if (name !== undefined) loaded.add(name);
+  });
+  const sizeOfLoaded = () =>
+    [...loaded].reduce((sum, name) => sum + gzipSync(readFileSync(join(DIST, "assets", name)), { level: 9 }).length, 0);
+
+  const builder = broker.agent("builder");
+  const plan = await builder.propose("A plan", { category: "plan_review", description: "# Plan\n\n1. Do it." });
+  for (const path of ["/", "/r", "/start", "/preferences", `/r/${plan}`]) await open(page, broker.url(path));
+  record("page without the diff, compressed", sizeOfLoaded() / 1000, 180, "kB");
+
+  const diff = broker.repository.diff({ "src/price.rs": "pub const PRICE: u32 = 1;\n" });
+  const review = await builder.propose("A change", { diff });
+  await open(page, broker.url(`/r/${review}`));
+  await page.getByText("pub const PRICE").first().waitFor();
+  record("page with the diff, compressed", sizeOfLoaded() / 1000, 750, "kB");
+
+  const dist = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const bytes = dist.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
+  record("ui/dist", bytes / 1e6, 2.2, "MB");
+});
+
+test("times", async ({ broker, page }) => {
+  await propose(broker, 60);
+  await page.goto(broker.url("/"));
+  await page.getByRole("link", { name: /Change 60\b/ }).waitFor();
+
+  const painted: number[] = [];
+  for (let n = 0; n < 5; n++) {
+    await page.goto(broker.url("/"), { waitUntil: "commit" });
+    painted.push(await shown(page, "Change 60"));
+  }
+  record("Inbox painted (median of 5)", median(painted), 300, "ms");
+
+  await page.goto(broker.url("/r"));
+  await page.getByRole("link", { name: /Change 60\b/ }).waitFor();
+  record("key to paint in a list (worst of 40)", await keyToPaint(page, "j"), 50, "ms");
+
+  const lines = (word: string) => Array.from({ length: 5_000 }, (_, n) => `let ${word}_${n} = ${n};\n`).join("");
+  broker.repository.commit("A long file", { "src/long.rs": lines("before") });
+  const diff = broker.repository.diff({ "src/long.rs": lines("after") });
+  const long = await broker.agent("builder").propose("Ten thousand lines", { diff });
+  const readable: number[] = [];
+  for (let n = 0; n < 3; n++) {
+    await page.goto(broker.url(`/r/${long}`), { waitUntil: "commit" });
+    readable.push(await shown(page, "after_0"));
+  }
+  record("10,000-line diff readable (median of 3)", median(readable), 1_000, "ms");
+  record("key to paint in that diff (worst of 40)", await keyToPaint(page, "n"), 50, "ms");
+});
+
+test("events", async ({ broker, page }) => {
+  const reviews = await propose(broker, 50);
+  const events = await injectedEvents(page, broker, reviews);
+  let requests = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("/api/")) requests += 1;
+  });
+
+  await open(page, broker.url("/"));
+  requests = 0;
+  await events.send(EVENTS_PER_SECOND, SECONDS);
+  await page.waitForLoadState("networkidle");
+  record("requests during 1,000 events/s for 10 s", requests, 40, "");
+
+  await events.send(EVENTS_OF_AN_HOUR / 10, 10);
+  await page.waitForLoadState("networkidle");
+  const browser = await page.context().newCDPSession(page);
+  await browser.send("HeapProfiler.enable");
+  await browser.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await browser.send("Runtime.getHeapUsage");
+  record("heap after an hour of events", usedSize / 1e6, 60, "MB");
+});
+
+/** Proposes so many changes without a diff. */
+async function propose(broker: Broker, count: number): Promise<string[]> {
+  const builder = broker.agent("builder");
+  const numbers = [];
+  for (let n = 1; n <= count; n++) numbers.push(await builder.propose(`Change ${n}`));
+  return numbers;
+}
+
+/** Milliseconds from the start of the navigation until the text is painted, also inside of shadow roots. */
+async function shown(page: Page, text: string): Promise<number> {
+  await page.getByText(text).first().waitFor();
+  return page.evaluate(() => new Promise<number>((done) => requestAnimationFrame(() => done(performance.now()))));
+}
+
+/** The longest time from a key to the next paint, as the browser measures it. */
+async function keyToPaint(page: Page, key: string): Promise<number> {
+  await page.evaluate(() => {
+    const times: number[] = [];
+    Object.assign(globalThis, { keyTimes: times });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (entry.name === "keydown") times.push(entry.duration);
+    }).observe({ type: "event", durationThreshold: 16, buffered: false } as PerformanceObserverInit);
+  });
+  for (let n = 0; n < 40; n++) await page.keyboard.press(key);
+  // Entries arrive after the paint that ends them.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done))));
+  return page.evaluate(() => Math.max(16, ...(globalThis as unknown as { keyTimes: number[] }).keyTimes));
+}
+
+/** Adds events to the page's own connection, more than a debug broker could cause. */
+async function injectedEvents(page: Page, broker: Broker, reviews: string[]) {
+  const ids = await Promise.all(
+    reviews.map(async (review) => (await broker.call("get_review_status", { review_id: review })).review_id),
+  );
+  let deliver: ((frame: string) => void) | null = null;
+  let seq = 0;
+  await page.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    server.onMessage((message) => {
+      const frame = JSON.parse(String(message)) as LiveFrame;
+      seq = Math.max(seq, frame.seq);
+      socket.send(message);
+    });
+    deliver = (frame) => socket.send(frame);
+  });
+  const template = { type: "review_updated", kind: "created", at: new Date().toISOString(), text: "a change" };
+  return {
+    async send(perSecond: number, seconds: number) {
+      for (let tick = 0; tick < seconds * 20; tick++) {
+        const next = new Promise((done) => setTimeout(done, 50));
+        for (let n = 0; n < perSecond / 20; n++) {
+          seq += 1;
+          deliver?.(JSON.stringify({ ...template, seq, review_id: ids[seq % ids.length] }));
+        }
+        await next;
+      }
+    },
+  };
+}
+
+function median(numbers: number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}

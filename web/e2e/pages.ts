@@ -1,0 +1,31 @@
+/** Every page of the application, for the tests that visit all of them. */
+import { expect, type Page } from "@playwright/test";
+import { SCENES } from "./demo";
+
+/** Pages that also exist without any review. */
+export const EMPTY_PAGES: Record<string, string> = {
+  inbox: "/",
+  start: "/start",
+  reviews: "/r",
+  preferences: "/preferences",
+  "sign-in": "/sign-in",
+  "unknown-review": "/r/R-99",
+  "not-found": "/nowhere",
+};
+
+/** Pages of a broker with reviews. */
+export const FULL_PAGES: Record<string, string> = {
+  inbox: "/",
+  start: "/start",
+  reviews: "/r",
+  preferences: "/preferences",
+  ...Object.fromEntries(Object.entries(SCENES).map(([scene, number]) => [`review-${scene}`, `/r/${number}`])),
+};
+
+/** Opens a page and waits until it shows what it has loaded. */
+export async function open(page: Page, address: string) {
+  await page.goto(address);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  // Diffs, their colours and lists arrive after the heading.
+  await page.waitForLoadState("networkidle");
+}

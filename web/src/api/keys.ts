@@ -1,0 +1,31 @@
+/** Every key of the query cache. Events name keys; what lies below a named key is loaded again. */
+import type { Args } from "./client";
+
+export type ReviewFilter = Omit<Args<"list_reviews">, "cursor" | "limit">;
+
+export const keys = {
+  whoami: ["whoami"] as const,
+  lists: ["reviews"] as const,
+  list: (filter: ReviewFilter) => ["reviews", "list", filter] as const,
+  counts: (filter: ReviewFilter) => ["reviews", "counts", filter] as const,
+  inbox: (part: "mine" | "open" | "decided", name: string) => ["reviews", "inbox", part, name] as const,
+  /** A list that is read page by page. Events do not name it: it may be long, and it must not move under the eye. */
+  pages: (filter: ReviewFilter) => ["review-pages", filter] as const,
+  projects: ["projects"] as const,
+  personas: ["personas"] as const,
+  pool: ["pool"] as const,
+  stats: ["stats"] as const,
+  /** A prefix: status, proposal, messages, issues and timeline lie below it. */
+  review: (id: string) => ["review", id] as const,
+  status: (id: string) => ["review", id, "status"] as const,
+  proposal: (id: string, round: number | null) => ["review", id, "proposal", round] as const,
+  messages: (id: string) => ["review", id, "messages"] as const,
+  issues: (id: string) => ["review", id, "issues"] as const,
+  timeline: (id: string) => ["review", id, "timeline"] as const,
+  /** The id that a number or a prefix means. It never changes. */
+  reviewId: (name: string) => ["review-id", name] as const,
+  /** Content never changes, so its key is its hash. */
+  diff: (contentHash: string, sinceHash: string | null) => ["diff", contentHash, sinceHash] as const,
+  counterPatch: (id: string, persona: string, version: number) => ["counter-patch", id, persona, version] as const,
+  file: (contentHash: string, path: string, side: "old" | "new") => ["file", contentHash, path, side] as const,
+};

@@ -1,0 +1,136 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { type Args, call } from "../../api/client";
+import type { ReviewRow } from "../../api/generated";
+import { keys } from "../../api/keys";
+import { type Me, useMe } from "../../me";
+import { isBroken, useIsPoolKnown, usePool } from "../../pool";
+import { useStored } from "../../storage";
+import { useNow } from "../../time";
+import {
+  DECIDED_STATUSES,
+  type DoneMarks,
+  type Inbox,
+  inboxOf,
+  isDoneMarks,
+  OPEN_STATUSES,
+  STARTED_STATUSES,
+  startOfDay,
+} from "./model";
+
+/** Rows, and whether the broker has more of them. */
+export interface Rows {
+  rows: ReviewRow[];
+  hasMore: boolean;
+}
+
+/** Reads pages until there are `enough` rows. The broker sends fewer rows per page if they are long. */
+async function rows(args: Args<"list_reviews">, enough: number, signal: AbortSignal): Promise<Rows> {
+  const found: ReviewRow[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await call("list_reviews", { ...args, limit: 100, details: true, cursor }, { signal });
+    found.push(...page.reviews);
+    cursor = page.next_cursor;
+  } while (cursor !== undefined && found.length < enough);
+  return { rows: found, hasMore: cursor !== undefined };
+}
+
+function withoutDoubles(found: ReviewRow[]): ReviewRow[] {
+  return [...new Map(found.map((row) => [row.review_id, row])).values()];
+}
+
+type Who = Pick<Me, "name" | "isOperator" | "whoami">;
+
+/** Reviews in which it is the person's turn. */
+const mine = ({ name, isOperator, whoami }: Who) =>
+  queryOptions({
+    queryKey: keys.inbox("mine", name),
+    queryFn: async ({ signal }) => {
+      const args = { my_turn: true, caller_id: name, role: isOperator ? ("operator" as const) : undefined };
+      const newest = await rows(args, 60, signal);
+      if (!newest.hasMore) return newest;
+      // Many reviews wait for any reviewer: what waits for this person alone must not be lost among them.
+      const started = await rows({ ...args, statuses: [...STARTED_STATUSES] }, 60, signal);
+      return { rows: withoutDoubles([...newest.rows, ...started.rows]), hasMore: true };
+    },
+    enabled: whoami !== null,
+  });
+
+/** One page is enough to see what goes on; the list of reviews has the rest. */
+const open = ({ name, whoami }: Who) =>
+  queryOptions({
+    queryKey: keys.inbox("open", name),
+    queryFn: ({ signal }) => rows({ statuses: [...OPEN_STATUSES], caller_id: name }, 1, signal),
+    enabled: whoami !== null,
+  });
+
+const decided = ({ name, whoami }: Who) =>
+  queryOptions({
+    queryKey: keys.inbox("decided", name),
+    queryFn: ({ signal }) => rows({ statuses: [...DECIDED_STATUSES], caller_id: name }, 1, signal),
+    enabled: whoami !== null,
+  });
+
+/** Figures of the last day. Only operators may see them. */
+export const dayStats = () =>
+  queryOptions({
+    queryKey: [...keys.stats, "24h"],
+    queryFn: ({ signal }) => call("get_review_stats", { since: "24h" }, { signal }),
+  });
+
+const NO_MARKS = {};
+
+export function useDoneMarks() {
+  return useStored<DoneMarks>("done", isDoneMarks, NO_MARKS);
+}
+
+export interface LoadedInbox {
+  inbox: Inbox | null;
+  /** There is no review at all: not a quiet day, but a first one. */
+  isFirstRun: boolean;
+  /** More reviews need the person, or are open, than stand in the inbox. */
+  hasMoreMine: boolean;
+  hasMoreOpen: boolean;
+  error: unknown;
+  retry: () => void;
+  /** When the oldest of the lists was loaded. */
+  loadedAt: number;
+}
+
+export function useInbox(): LoadedInbox {
+  const me = useMe();
+  const pool = usePool();
+  const isPoolKnown = useIsPoolKnown();
+  const [marks] = useDoneMarks();
+  const today = startOfDay(useNow());
+  const lists = [useQuery(mine(me)), useQuery(open(me)), useQuery(decided(me))] as const;
+  const [needs, running, ended] = lists.map((list) => list.data);
+  const areLoaded = isPoolKnown && needs !== undefined && running !== undefined && ended !== undefined;
+  return {
+    inbox: areLoaded
+      ? inboxOf({ mine: needs.rows, open: running.rows, decided: ended.rows }, me, pool, marks, today)
+      : null,
+    isFirstRun: areLoaded && running.rows.length === 0 && ended.rows.length === 0,
+    hasMoreMine: needs?.hasMore ?? false,
+    hasMoreOpen: running?.hasMore ?? false,
+    error: lists.find((list) => list.error !== null)?.error ?? null,
+    retry: () => {
+      for (const list of lists) if (list.isError) void list.refetch();
+    },
+    loadedAt: Math.min(...lists.map((list) => list.dataUpdatedAt)),
+  };
+}
+
+/** What needs the person now: for the navigation, the title and notifications. `count` is `null` for nothing. */
+export function useNeedsMe(): { rows: Inbox["needsMe"]; count: string | null; isLoaded: boolean } {
+  const me = useMe();
+  const pool = usePool();
+  const isPoolKnown = useIsPoolKnown();
+  const [marks] = useDoneMarks();
+  const { data } = useQuery(mine(me));
+  const loaded = isPoolKnown ? data : undefined;
+  const { needsMe } = inboxOf({ mine: loaded?.rows ?? [], open: [], decided: [] }, me, pool, marks, 0);
+  const count = needsMe.length + (isBroken(pool) ? 1 : 0);
+  const words = count === 0 ? null : `${count}${loaded?.hasMore === true ? "+" : ""}`;
+  return { rows: needsMe, count: words, isLoaded: loaded !== undefined };
+}

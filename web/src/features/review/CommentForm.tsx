@@ -1,0 +1,109 @@
+import { Label, Radio, RadioGroup } from "react-aria-components";
+import { Name } from "../../text/UserText";
+import { Button } from "../../ui/Button";
+import { Field } from "../../ui/Field";
+import { isEmpty, type KeptDraft, moveDraft, putDraft, removeDraft } from "./drafts";
+import { FindingFields } from "./FindingFields";
+import { anchorOfPlace, placeWords } from "./findings";
+import { formKeys } from "./formKeys";
+import { useReview } from "./ReviewContext";
+import { SendRow } from "./SendRow";
+import { useMessage } from "./useMessage";
+
+/** A comment on lines: a finding, which is sent with the verdict, or a message, which is sent at once. */
+export function CommentForm({ draft }: { draft: KeptDraft }) {
+  const { id, review, shown, can, edit } = useReview();
+  const isFinding = can.vote === null && (draft.kind === "finding" || can.message !== null);
+  const change = (part: Partial<KeptDraft>) => {
+    const next = { ...draft, ...part };
+    edit(next);
+    if (isEmpty(next)) removeDraft(id, next);
+    else putDraft(id, next);
+  };
+  const close = () => edit(null);
+  // A comment of an earlier content becomes one of the content on screen.
+  const keep = () => {
+    if (draft.hash !== review.content_hash && shown.isCurrent && shown.hash !== null) {
+      moveDraft(id, draft, { hash: shown.hash, round: shown.round, place: draft.place });
+    }
+    close();
+  };
+  const discard = () => {
+    removeDraft(id, draft);
+    close();
+  };
+  const message = useMessage(anchorOfPlace(draft.place), null, discard);
+  const parts = [draft.title, draft.text, draft.suggestion].map((part) => part.trim());
+  const body = parts.filter((part) => part !== "").join("\n\n");
+  const send = () => {
+    if (isFinding) keep();
+    else if (body !== "" && message.whyNot === null) message.send(body);
+  };
+  return (
+    <form
+      aria-label={`Comment on ${placeWords(draft.place)}`}
+      className="flex flex-col gap-2 rounded border border-accent bg-bg p-3 font-sans text-sm whitespace-normal"
+      {...formKeys(send, close)}
+    >
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+        <Name className="font-mono text-xs text-dim">{placeWords(draft.place)}</Name>
+        {can.vote === null && can.message === null && <Kinds kind={draft.kind} onChange={(kind) => change({ kind })} />}
+      </div>
+      {isFinding ? (
+        <FindingFields draft={draft} change={change} />
+      ) : (
+        <Field
+          label="Message"
+          isLabelHidden
+          placeholder="Message…"
+          value={draft.text}
+          onChange={(text) => change({ text })}
+          isMultiline
+          rows={3}
+          autoFocus
+        />
+      )}
+      {isFinding ? (
+        <div className="flex flex-wrap items-center gap-2">
+          <p className="text-xs text-dim">Kept in this browser until you send your verdict.</p>
+          <span className="grow" />
+          <Button kind="quiet" onPress={discard}>
+            Discard
+          </Button>
+          <Button kind="primary" onPress={keep} isDisabled={isEmpty(draft)}>
+            Add to my verdict
+          </Button>
+        </div>
+      ) : (
+        <SendRow message={message} body={body}>
+          <Button kind="quiet" onPress={discard}>
+            Discard
+          </Button>
+        </SendRow>
+      )}
+    </form>
+  );
+}
+
+function Kinds({ kind, onChange }: { kind: KeptDraft["kind"]; onChange: (kind: KeptDraft["kind"]) => void }) {
+  return (
+    <RadioGroup
+      value={kind}
+      onChange={(value) => onChange(value === "message" ? "message" : "finding")}
+      orientation="horizontal"
+      className="flex flex-wrap items-center gap-3"
+    >
+      <Label className="sr-only">Kind of comment</Label>
+      {(["finding", "message"] as const).map((one) => (
+        <Radio
+          key={one}
+          value={one}
+          className="flex cursor-pointer items-center gap-1 rounded-sm data-focus-visible:outline-2 data-focus-visible:outline-accent"
+        >
+          <span aria-hidden="true">{kind === one ? "●" : "○"}</span>
+          {one === "finding" ? "Finding, sent with my verdict" : "Message, sent now"}
+        </Radio>
+      ))}
+    </RadioGroup>
+  );
+}

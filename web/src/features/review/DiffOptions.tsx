@@ -1,0 +1,36 @@
+import { ToggleButton } from "react-aria-components";
+import { keyOf } from "../../keys/bindings";
+import { KeyHint } from "../../ui/KeyHint";
+import { useDiffPreferences } from "./diffPreferences";
+
+/** How the diff is shown. */
+export function DiffOptions() {
+  const { layout, wrap, view, toggleLayout, toggleWrap, toggleView } = useDiffPreferences();
+  return (
+    <div className="flex gap-1">
+      <Toggle label="split" isSelected={layout === "split"} onChange={toggleLayout} shortcut={keyOf("split")} />
+      <Toggle label="wrap" isSelected={wrap} onChange={toggleWrap} shortcut={keyOf("wrap")} />
+      <Toggle label="table" isSelected={view === "table"} onChange={toggleView} shortcut={keyOf("table")} />
+    </div>
+  );
+}
+
+interface ToggleProps {
+  label: string;
+  isSelected: boolean;
+  onChange: () => void;
+  shortcut: string;
+}
+
+function Toggle({ label, isSelected, onChange, shortcut }: ToggleProps) {
+  return (
+    <ToggleButton
+      isSelected={isSelected}
+      onChange={onChange}
+      className="flex min-h-7 items-center gap-2 rounded border border-line bg-bg px-2 text-dim hover:bg-hover data-selected:border-accent data-selected:bg-accent-bg data-selected:text-text"
+    >
+      {label}
+      <KeyHint keys={shortcut} />
+    </ToggleButton>
+  );
+}

@@ -1,0 +1,91 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { Name } from "../../text/UserText";
+import { Banner } from "../../ui/Banner";
+import { Button } from "../../ui/Button";
+import { Failure } from "../../ui/Failure";
+import { SkeletonRows } from "../../ui/Skeleton";
+import { Diff } from "../diff/Diff";
+import { parsePatch } from "../diff/patch";
+import { useDiffPreferences } from "./diffPreferences";
+import { counterPatch } from "./queries";
+import { useReview } from "./ReviewContext";
+import { type EventEntry, offeredPatch, patchFate } from "./stream";
+
+/** The counter-patch of a seat as a diff, with accept and reject. */
+export function PatchPanel({ persona }: { persona: string }) {
+  const { shown, events, go } = useReview();
+  const offer = offeredPatch(events, persona, shown.round) ?? offeredPatch(events, persona);
+  if (offer === null) {
+    return (
+      <div className="p-4">
+        <p>
+          <Name>{persona}</Name> has offered no counter-patch.
+        </p>
+        <Button className="mt-2" onPress={() => go({ patch: undefined })}>
+          Back to the proposal
+        </Button>
+      </div>
+    );
+  }
+  return <OfferedPatch offer={offer} persona={persona} />;
+}
+
+function OfferedPatch({ offer, persona }: { offer: EventEntry; persona: string }) {
+  const { id, review, events, can, go, openDialog } = useReview();
+  const { layout, wrap, view } = useDiffPreferences();
+  const { data, isError, error, refetch } = useQuery(counterPatch(id, persona, offer.round, offer.version));
+  const patch = useMemo(() => (data === undefined ? null : parsePatch(data.text)), [data]);
+  const fate = patchFate(events, offer);
+  const canDecide = fate === "pending" && offer.round === review.current_round && can.decide_patch === null;
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <Banner
+        tone="info"
+        title={
+          <Name>{`Counter-patch of ${offer.event.actor ?? "the reviewer"} (${persona}), round ${offer.round}: ${fate}`}</Name>
+        }
+        actions={
+          <span className="flex flex-wrap gap-2">
+            {canDecide && (
+              <>
+                <Button kind="primary" onPress={() => openDialog({ kind: "patch", persona, answer: "accept" })}>
+                  Accept
+                </Button>
+                <Button onPress={() => openDialog({ kind: "patch", persona, answer: "reject" })}>Reject</Button>
+              </>
+            )}
+            <Button onPress={() => go({ patch: undefined })}>Back to the proposal</Button>
+          </span>
+        }
+      >
+        <p className="text-dim">
+          The whole change as the reviewer proposes it, against the same base.
+          {fate === "pending" && can.decide_patch !== null && ` ${can.decide_patch}`}
+        </p>
+      </Banner>
+      {isError && patch === null ? (
+        <Failure error={error} what="The counter-patch" retry={() => void refetch()} />
+      ) : patch === null ? (
+        <SkeletonRows count={12} label="the counter-patch" />
+      ) : (
+        <div className="min-h-0 flex-1">
+          <Diff
+            patch={patch}
+            reviewKey={`${id}.patch.${persona}`}
+            contentHash={`${persona} ${offer.version}`}
+            notes={[]}
+            renderNote={() => null}
+            layout={layout}
+            wrap={wrap}
+            view={view}
+            selection={null}
+            onSelect={() => undefined}
+            onComment={() => undefined}
+            loadFile={async () => null}
+          />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useRef, useState } from "react";
+import type { Verdict } from "../../api/generated";
+import type { DiffHandle, LineRange } from "../diff/Diff";
+import { ActionBar } from "./ActionBar";
+import type { Review } from "./model";
+import { NextReview } from "./NextReview";
+import { type OpenDialog, ReviewContext } from "./ReviewContext";
+import { ReviewDialogs } from "./ReviewDialogs";
+import { ReviewHead } from "./ReviewHead";
+import { ReviewKeys } from "./ReviewKeys";
+import { ReviewPanes } from "./ReviewPanes";
+import { SeatStrip } from "./SeatStrip";
+import { useReviewView } from "./useReviewView";
+
+const route = getRouteApi("/r/$review");
+
+/** The page of a review that is loaded. */
+export function ReviewBody({ id, review }: { id: string; review: Review }) {
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  const [sent, setSent] = useState<Verdict | null>(null);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const { file, line, side } = route.useSearch();
+  const [selection, setSelection] = useState<LineRange | null>(() =>
+    file === undefined || line === undefined ? null : { path: file, side: side ?? "new", start: line, end: line },
+  );
+  const handle = useRef<DiffHandle>(null);
+  const composer = useRef<HTMLTextAreaElement>(null);
+  const { view, seenVersion } = useReviewView(id, review, setDialog, () => handle.current?.focus());
+  const place = { handle, selection, onSelect: setSelection };
+  const write = () => {
+    view.go({ tab: "conversation" });
+    // The tab may have to be drawn first.
+    requestAnimationFrame(() => composer.current?.focus());
+  };
+  const comment = () => {
+    if (selection !== null) view.comment({ in: "diff", ...selection });
+    else handle.current?.focus();
+  };
+  const settle = () => {
+    const card = document.activeElement?.closest<HTMLElement>("[data-finding]");
+    setDialog({ kind: "settle", issueId: card?.dataset.finding ?? null, status: null });
+  };
+  return (
+    <ReviewContext value={view}>
+      <div className="flex flex-col xl:sticky xl:top-0 xl:h-dvh xl:overflow-y-auto">
+        <ReviewHead />
+        <SeatStrip />
+        <ReviewPanes {...place} seenVersion={seenVersion} composer={composer} />
+        {sent !== null && <NextReview verdict={sent} onClose={() => setSent(null)} />}
+        <ActionBar
+          onWrite={write}
+          onComment={selection === null ? null : comment}
+          isMenuOpen={isMenuOpen}
+          onMenu={setMenuOpen}
+        />
+      </div>
+      <ReviewKeys {...place} onWrite={write} onComment={comment} onMenu={() => setMenuOpen(true)} onSettle={settle} />
+      <ReviewDialogs
+        dialog={dialog}
+        onClose={() => setDialog(null)}
+        onVerdict={(verdict) => {
+          setDialog(null);
+          setSent(verdict);
+        }}
+      />
+    </ReviewContext>
+  );
+}

@@ -1,0 +1,55 @@
+import { useNavigate } from "@tanstack/react-router";
+import type { ActionId } from "../../keys/bindings";
+import { type Handlers, useKeys } from "../../keys/KeysContext";
+import type { DiffPlace } from "./DiffView";
+import { useDiffPreferences } from "./diffPreferences";
+import { useReview } from "./ReviewContext";
+
+interface ReviewKeysProps extends DiffPlace {
+  onWrite: () => void;
+  onComment: () => void;
+  onMenu: () => void;
+  onSettle: () => void;
+}
+
+/** The keys of the review page. Each is a button too. */
+export function ReviewKeys({ handle, onWrite, onComment, onMenu, onSettle }: ReviewKeysProps) {
+  const { review, shown, seenRound, can, go, showLatest, openDialog } = useReview();
+  const { toggleLayout, toggleView, toggleWrap } = useDiffPreferences();
+  const navigate = useNavigate();
+  const diff = () => handle.current;
+  const previous = seenRound ?? (shown.round > 1 ? shown.round - 1 : null);
+  const rounds: Handlers = {};
+  for (let round = 1; round <= Math.min(9, review.current_round); round += 1) {
+    rounds[`round${round}` as ActionId] = () =>
+      round === review.current_round ? showLatest("whole") : go({ round, since: undefined, patch: undefined }, true);
+  }
+  useKeys({
+    ...rounds,
+    toParent: () => void navigate({ to: "/r" }),
+    nextFile: () => diff()?.nextFile(1),
+    previousFile: () => diff()?.nextFile(-1),
+    nextChange: () => diff()?.nextChange(1),
+    previousChange: () => diff()?.nextChange(-1),
+    nextFinding: () => void diff()?.nextNote(1),
+    previousFinding: () => void diff()?.nextNote(-1),
+    viewed: () => diff()?.markViewedAndNext(),
+    findInDiff: () => diff()?.openFind(),
+    split: toggleLayout,
+    table: toggleView,
+    wrap: toggleWrap,
+    comment: onComment,
+    reply: onWrite,
+    ...(previous !== null && {
+      compare: () => go({ since: shown.since === null ? previous : undefined, patch: undefined }, true),
+    }),
+    ...(can.vote === null && {
+      approve: () => openDialog({ kind: "verdict", verdict: "approved" }),
+      requestChanges: () => openDialog({ kind: "verdict", verdict: "changes_requested" }),
+    }),
+    settle: onSettle,
+    ...(can.take_seat === null && { takeSeat: () => openDialog({ kind: "seat", how: "claim", persona: null }) }),
+    actions: onMenu,
+  });
+  return null;
+}

@@ -1,0 +1,123 @@
+import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { AboutPanel } from "./AboutPanel";
+import { Conversation } from "./Conversation";
+import { DiffOptions } from "./DiffOptions";
+import { DiffPanel } from "./DiffPanel";
+import type { DiffPlace } from "./DiffView";
+import { FindingsPanel } from "./FindingsPanel";
+import { PatchPanel } from "./PatchPanel";
+import { PlanPanel } from "./PlanPanel";
+import { useReview } from "./ReviewContext";
+import { RoundPicker } from "./RoundPicker";
+import type { Tab as TabName } from "./search";
+import { useIsWide } from "./useWide";
+
+interface ReviewPanesProps extends DiffPlace {
+  seenVersion: number | null;
+  composer: RefObject<HTMLTextAreaElement | null>;
+}
+
+/** Content and conversation: side by side where there is room, else one tab each. */
+export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProps) {
+  const { review, search } = useReview();
+  const isWide = useIsWide();
+  const content = <Content {...place} />;
+  const talk = <Conversation seenVersion={seenVersion} composer={composer} />;
+  if (!isWide) {
+    return (
+      <PaneTabs selected={search.tab ?? "diff"} className="flex-1">
+        <PaneTab id="diff">
+          <div className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-1 empty:hidden">
+            <RoundPicker />
+            {review.has_diff && <DiffOptions />}
+          </div>
+          {content}
+        </PaneTab>
+        <PaneTab id="conversation">{talk}</PaneTab>
+        <PaneTab id="findings" isScrolling>
+          <FindingsPanel />
+        </PaneTab>
+        <PaneTab id="about" isScrolling>
+          <AboutPanel />
+        </PaneTab>
+      </PaneTabs>
+    );
+  }
+  return (
+    <div className="flex min-h-96 flex-1">
+      <div className="flex min-w-0 flex-1 flex-col">{content}</div>
+      <PaneTabs
+        selected={search.tab === undefined || search.tab === "diff" ? "conversation" : search.tab}
+        className="w-90 shrink-0 border-l border-line 2xl:w-112"
+      >
+        <PaneTab id="conversation">{talk}</PaneTab>
+        <PaneTab id="findings" isScrolling>
+          <FindingsPanel />
+        </PaneTab>
+        <PaneTab id="about" isScrolling>
+          <AboutPanel />
+        </PaneTab>
+      </PaneTabs>
+    </div>
+  );
+}
+
+function Content(place: DiffPlace) {
+  const { review, search } = useReview();
+  if (search.patch !== undefined) return <PatchPanel persona={search.patch} />;
+  return review.has_diff ? <DiffPanel {...place} /> : <PlanPanel />;
+}
+
+function PaneTabs({ selected, className, children }: { selected: TabName; className: string; children: ReactNode }) {
+  const { review, issues, target, go } = useReview();
+  const isWide = useIsWide();
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The place that was asked for lies in a tab below the head of the page.
+    if (target !== null && !isWide) box.current?.scrollIntoView({ block: "start" });
+  }, [target, isWide]);
+  const open = issues.filter(({ status }) => status === "open").length;
+  const titles: [TabName, string][] = [
+    ["conversation", `Conversation${review.message_count > 0 ? ` ${review.message_count}` : ""}`],
+    ["findings", `Findings${open > 0 ? ` ${open}` : ""}`],
+    ["about", "About"],
+  ];
+  const all = isWide ? titles : ([["diff", review.has_diff ? "Diff" : "Plan"], ...titles] as const);
+  return (
+    <Tabs
+      ref={box}
+      selectedKey={selected}
+      onSelectionChange={(key) => go({ tab: key as TabName })}
+      className={`flex scroll-mt-9 flex-col md:scroll-mt-0 ${className}`}
+    >
+      <TabList
+        aria-label="Parts of the review"
+        className="z-20 flex shrink-0 gap-1 overflow-x-auto border-b border-line bg-bg px-2 max-xl:sticky max-md:top-9 md:top-0"
+      >
+        {all.map(([id, title]) => (
+          <Tab
+            key={id}
+            id={id}
+            className="cursor-pointer border-b-2 border-transparent px-2 py-2 whitespace-nowrap text-dim outline-offset-[-2px] hover:text-text data-selected:border-accent data-selected:font-medium data-selected:text-text"
+          >
+            {title}
+          </Tab>
+        ))}
+      </TabList>
+      {children}
+    </Tabs>
+  );
+}
+
+function PaneTab({ id, isScrolling = false, children }: { id: TabName; isScrolling?: boolean; children: ReactNode }) {
+  // Between the tabs and the actions; on a phone the navigation is above them. Lists make the page long instead.
+  const height = isScrolling
+    ? "xl:overflow-y-auto"
+    : "max-md:h-[calc(100dvh-7.75rem)] md:max-xl:h-[calc(100dvh-5.5rem)]";
+  return (
+    <TabPanel id={id} className={`flex flex-col outline-none xl:min-h-0 xl:flex-1 ${height}`}>
+      {children}
+    </TabPanel>
+  );
+}

@@ -1,0 +1,125 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import {
+  Autocomplete,
+  Collection,
+  Dialog,
+  Header,
+  Heading,
+  Input,
+  Menu,
+  MenuItem,
+  MenuSection,
+  Modal,
+  ModalOverlay,
+  SearchField,
+} from "react-aria-components";
+import { call } from "../api/client";
+import type { ReviewRow } from "../api/generated";
+import { keys } from "../api/keys";
+import { inertLine } from "../text/inert";
+import { statusGlyph, statusWord } from "../ui/Status";
+import type { ActionId } from "./bindings";
+import { useActiveActions } from "./KeysContext";
+import { actionEntries, type Entry, matching } from "./paletteEntries";
+
+const TYPING_MS = 150;
+
+/** Everything that can be done now, every page, and every review, by typing. */
+export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  return (
+    <ModalOverlay
+      isOpen={isOpen}
+      onOpenChange={(open) => !open && onClose()}
+      isDismissable
+      className="fixed inset-0 z-40 flex items-start justify-center bg-scrim p-2 pt-16 md:pt-32"
+    >
+      <Modal className="w-full max-w-xl rounded border border-line bg-bg shadow-dialog">
+        <Dialog className="outline-none">
+          <Heading slot="title" className="sr-only">
+            Palette
+          </Heading>
+          <Search onClose={onClose} />
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+function Search({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState("");
+  const { active, run } = useActiveActions();
+  const navigate = useNavigate();
+  const found = useFoundReviews(text);
+  const actions = matching(actionEntries(active), text);
+  const sections = [
+    { id: "actions", title: "Actions", entries: actions },
+    { id: "reviews", title: "Reviews", entries: found.map(reviewEntry) },
+  ].filter(({ entries }) => entries.length > 0);
+  const choose = (entry: string) => {
+    onClose();
+    const review = found.find((row) => row.review_id === entry);
+    if (review !== undefined) void navigate({ to: "/r/$review", params: { review: review.number } });
+    // The focus returns to the page first: an action may move it.
+    else requestAnimationFrame(() => requestAnimationFrame(() => run(entry as ActionId)));
+  };
+  return (
+    <Autocomplete inputValue={text} onInputChange={setText}>
+      <SearchField aria-label="Find a review or an action" autoFocus className="flex border-b border-line px-4">
+        <Input
+          placeholder="Number, title or action"
+          className="w-full bg-transparent py-3 text-base outline-none placeholder:text-dim [&::-webkit-search-cancel-button]:hidden"
+        />
+      </SearchField>
+      <Menu
+        aria-label="Results"
+        items={sections}
+        onAction={(key) => choose(String(key))}
+        renderEmptyState={() => <p className="px-3 py-6 text-center text-dim">Nothing matches.</p>}
+        className="max-h-96 overflow-y-auto p-2 outline-none"
+      >
+        {(section) => (
+          <MenuSection id={section.id} className="mb-2">
+            <Header className="px-3 py-1 text-xs font-semibold text-dim">{section.title}</Header>
+            <Collection items={section.entries}>{(entry) => <EntryItem entry={entry} />}</Collection>
+          </MenuSection>
+        )}
+      </Menu>
+    </Autocomplete>
+  );
+}
+
+function EntryItem({ entry }: { entry: Entry }) {
+  return (
+    <MenuItem
+      id={entry.id}
+      textValue={entry.label}
+      className="flex cursor-pointer items-center justify-between gap-4 rounded-sm px-3 py-2 outline-none data-focused:bg-accent-bg"
+    >
+      <span className="truncate">{entry.label}</span>
+      <span className="shrink-0 text-xs text-dim">{entry.hint}</span>
+    </MenuItem>
+  );
+}
+
+function reviewEntry(row: ReviewRow): Entry {
+  const hint = `${statusGlyph(row.status)} ${statusWord(row.status)}`;
+  return { id: row.review_id, label: `${row.number} ${inertLine(row.intent)}`, hint };
+}
+
+/** Reviews by number or title, asked for when the person stops typing. */
+function useFoundReviews(text: string): ReviewRow[] {
+  const [wanted, setWanted] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(text.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const filter = wanted === "" ? {} : { q: wanted };
+  const { data } = useQuery({
+    queryKey: [...keys.list(filter), "palette"],
+    queryFn: ({ signal }) => call("list_reviews", { ...filter, limit: 8 }, { signal }),
+    placeholderData: (previous) => previous,
+  });
+  return data?.reviews ?? [];
+}

@@ -1,0 +1,113 @@
+/**
+ * Every key of the page. Handlers, help sheet, palette and tooltips read this table.
+ *
+ * A key is written as `Shift+J`, `Mod+K` (Ctrl, or ⌘ on a Mac) or as a sequence of two, `g i`. A letter is lower case
+ * unless Shift is part of it.
+ */
+
+export type Scope = "everywhere" | "list" | "review";
+
+export interface Binding {
+  scope: Scope;
+  keys: readonly string[];
+  label: string;
+}
+
+export const bindings = {
+  help: { scope: "everywhere", keys: ["?"], label: "Show all keys" },
+  palette: { scope: "everywhere", keys: ["Mod+K"], label: "Open the palette" },
+  goInbox: { scope: "everywhere", keys: ["g i"], label: "Go to Inbox" },
+  goReviews: { scope: "everywhere", keys: ["g r"], label: "Go to Reviews" },
+  goStart: { scope: "everywhere", keys: ["g h"], label: "Go to Start" },
+  goPreferences: { scope: "everywhere", keys: ["g ,"], label: "Go to Preferences" },
+  pause: { scope: "everywhere", keys: ["w"], label: "Pause or continue live updates" },
+
+  down: { scope: "list", keys: ["j", "ArrowDown"], label: "Next row" },
+  up: { scope: "list", keys: ["k", "ArrowUp"], label: "Previous row" },
+  open: { scope: "list", keys: ["Enter", "o"], label: "Open the row" },
+  find: { scope: "list", keys: ["/"], label: "Search" },
+  done: { scope: "list", keys: ["y"], label: "Mark as done" },
+
+  toParent: { scope: "review", keys: ["u"], label: "Back to the list" },
+  nextFile: { scope: "review", keys: ["]", "Shift+J"], label: "Next file" },
+  previousFile: { scope: "review", keys: ["[", "Shift+K"], label: "Previous file" },
+  nextChange: { scope: "review", keys: ["n"], label: "Next change" },
+  previousChange: { scope: "review", keys: ["p"], label: "Previous change" },
+  nextFinding: { scope: "review", keys: ["Shift+N"], label: "Next finding" },
+  previousFinding: { scope: "review", keys: ["Shift+P"], label: "Previous finding" },
+  viewed: { scope: "review", keys: ["v"], label: "Mark the file as viewed, go to the next" },
+  findInDiff: { scope: "review", keys: ["/"], label: "Find in the diff" },
+  split: { scope: "review", keys: ["m"], label: "Unified or split diff" },
+  table: { scope: "review", keys: ["Shift+M"], label: "Diff as a plain table" },
+  wrap: { scope: "review", keys: ["z"], label: "Wrap long lines" },
+  comment: { scope: "review", keys: ["c"], label: "Comment on the selected lines" },
+  reply: { scope: "review", keys: ["r"], label: "Write a message" },
+  compare: { scope: "review", keys: ["d"], label: "Compare with the round you saw last" },
+  approve: { scope: "review", keys: ["a"], label: "Approve" },
+  requestChanges: { scope: "review", keys: ["x"], label: "Request changes" },
+  settle: { scope: "review", keys: ["e"], label: "Settle the current finding" },
+  takeSeat: { scope: "review", keys: ["t"], label: "Take a seat" },
+  actions: { scope: "review", keys: ["."], label: "Show all actions" },
+  send: { scope: "review", keys: ["Mod+Enter"], label: "Send the open form" },
+} as const satisfies Record<string, Binding>;
+
+export type ActionId = keyof typeof bindings | RoundAction;
+
+/** `1` to `9` show that round. */
+export type RoundAction = `round${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}`;
+
+const rounds: Record<RoundAction, Binding> = Object.fromEntries(
+  [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => [
+    `round${n}`,
+    { scope: "review", keys: [String(n)], label: `Show round ${n}` },
+  ]),
+) as unknown as Record<RoundAction, Binding>;
+
+export const allBindings: Readonly<Record<ActionId, Binding>> = { ...bindings, ...rounds };
+
+/** The first key of an action, as buttons and the help sheet show it. */
+export function keyOf(action: ActionId): string {
+  return display(allBindings[action].keys[0] ?? "");
+}
+
+const isMac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
+
+export function display(key: string): string {
+  return key
+    .replace("Mod+", isMac ? "⌘" : "Ctrl ")
+    .replace("Shift+", "⇧")
+    .replace("ArrowDown", "↓")
+    .replace("ArrowUp", "↑");
+}
+
+/** A key press in the notation of the table. */
+export function pressed(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">): string {
+  const isLetter = /^\p{L}$/u.test(event.key);
+  const key = isLetter ? (event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase()) : event.key;
+  // Some keyboards write `[` with AltGr, which Windows reports as Ctrl and Alt, or with Alt on a Mac.
+  const isAltSign = event.altKey && !isLetter && event.key.length === 1;
+  const mod = (event.ctrlKey || event.metaKey) && !isAltSign ? "Mod+" : "";
+  const alt = event.altKey && !isAltSign ? "Alt+" : "";
+  // Shift is part of a sign such as `?` already.
+  const shift = event.shiftKey && (isLetter || event.key.length > 1) && mod === "" ? "Shift+" : "";
+  return `${mod}${alt}${shift}${mod === "" ? key : isLetter ? key.toUpperCase() : key}`;
+}
+
+/** Whether a key works while single keys are off and while text is typed. */
+export function hasModifier(key: string): boolean {
+  return key.startsWith("Mod+");
+}
+
+/**
+ * The action for the keys pressed so far, among `active` ones: an action, `"prefix"` if a longer sequence starts with
+ * them, or `null`.
+ */
+export function match(sequence: string, active: ReadonlySet<ActionId>): ActionId | "prefix" | null {
+  for (const [action, binding] of Object.entries(allBindings) as [ActionId, Binding][]) {
+    if (active.has(action) && binding.keys.includes(sequence)) return action;
+  }
+  const isPrefix = Object.entries(allBindings).some(
+    ([action, { keys }]) => active.has(action as ActionId) && keys.some((key) => key.startsWith(`${sequence} `)),
+  );
+  return isPrefix ? "prefix" : null;
+}

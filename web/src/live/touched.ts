@@ -1,0 +1,27 @@
+import type { QueryKey } from "@tanstack/react-query";
+import { keys } from "../api/keys";
+import type { LiveEvent } from "./connection";
+
+/** What an event makes old. A new type of event does not compile until it stands here. */
+export function touched({ type: topic, review_id }: Pick<LiveEvent, "type" | "review_id">): QueryKey[] {
+  const id = review_id ?? null;
+  const review = id === null ? [] : [keys.review(id)];
+  switch (topic) {
+    case "review_updated":
+    case "review_iteration_added":
+      return [keys.lists, keys.stats, ["issues"], ...review];
+    case "issue_resolved":
+      return [keys.lists, ["issues"], ...review];
+    case "message_added":
+      return [keys.lists, ...review];
+    case "reviewer_updated":
+      return [keys.pool];
+    case "activity":
+      // A crash loop of the pool, or an answer to an issue, which makes it the reviewer's turn.
+      return [keys.pool, ...(id === null ? [] : [keys.lists]), ["issues"], ...review];
+    default:
+      topic satisfies never;
+      // A newer broker may send a type that this page does not know.
+      return review;
+  }
+}

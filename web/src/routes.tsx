@@ -1,0 +1,68 @@
+/** The one table of pages: path, search parameters, component. Nothing else knows a path. */
+import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
+import { App } from "./App";
+import { parseReviewSearch, type ReviewSearch } from "./features/review/search";
+import { parseReviewsSearch, type ReviewsSearch } from "./features/reviews/search";
+import { Page } from "./ui/Page";
+
+const root = createRootRoute({ component: App, notFoundComponent: NotFound });
+
+const inbox = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  component: lazyRouteComponent(() => import("./features/inbox/InboxPage"), "InboxPage"),
+});
+
+const start = createRoute({
+  getParentRoute: () => root,
+  path: "/start",
+  component: lazyRouteComponent(() => import("./features/start/StartPage"), "StartPage"),
+});
+
+const reviews = createRoute({
+  getParentRoute: () => root,
+  path: "/r",
+  validateSearch: (search): ReviewsSearch => parseReviewsSearch(search),
+  component: lazyRouteComponent(() => import("./features/reviews/ReviewsPage"), "ReviewsPage"),
+});
+
+const review = createRoute({
+  getParentRoute: () => root,
+  path: "/r/$review",
+  validateSearch: (search): ReviewSearch => parseReviewSearch(search),
+  component: lazyRouteComponent(() => import("./features/review/ReviewPage"), "ReviewPage"),
+});
+
+const preferences = createRoute({
+  getParentRoute: () => root,
+  path: "/preferences",
+  component: lazyRouteComponent(() => import("./features/preferences/PreferencesPage"), "PreferencesPage"),
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  component: lazyRouteComponent(() => import("./features/signIn/SignInPage"), "SignInPage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([inbox, start, reviews, review, preferences, signIn]),
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+function NotFound() {
+  return (
+    <Page title="Page not found">
+      <p>
+        There is nothing at this address. <Link to="/">Go to the inbox</Link>.
+      </p>
+    </Page>
+  );
+}

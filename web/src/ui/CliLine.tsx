@@ -1,0 +1,28 @@
+import { useState } from "react";
+import { Button } from "react-aria-components";
+
+/** A command that does the same in a terminal, with a button that copies it. */
+export function CliLine({ line }: { line: string }) {
+  const [copied, setCopied] = useState<"no" | "yes" | "failed">("no");
+  const canCopy = typeof navigator !== "undefined" && navigator.clipboard !== undefined;
+  const copy = () =>
+    void navigator.clipboard.writeText(line).then(
+      () => setCopied("yes"),
+      () => setCopied("failed"),
+    );
+  return (
+    <span className="inline-flex max-w-full items-center gap-2 rounded border border-line bg-raised px-2 text-xs text-dim">
+      <code className="overflow-x-auto py-1 whitespace-nowrap select-all">
+        <span aria-hidden="true" className="select-none">
+          ${" "}
+        </span>
+        {line}
+      </code>
+      {canCopy && (
+        <Button onPress={copy} className="rounded-sm px-1 hover:bg-hover hover:text-text" aria-label={`Copy ${line}`}>
+          {copied === "yes" ? "copied" : copied === "failed" ? "select it to copy" : "copy"}
+        </Button>
+      )}
+    </span>
+  );
+}
