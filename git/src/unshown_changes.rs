@@ -91,8 +91,11 @@ fn list_shown(part: &ApplyPart<'_>, before: &Gains) -> HashMap<Vec<u8>, Option<i
     for (patch, (old, new)) in patches().filter_map(|patch| Some((patch, moved(patch)?))) {
         shown.insert(new.clone(), gain(patch).map(|gain| lines(old) + gain - lines(new)));
     }
+    let is_replaced = |path: &Vec<u8>| patches().filter_map(moved).any(|(_, new)| new == path);
     for patch in patches().filter(|patch| moved(patch).is_none()) {
-        if let Some(path) = patch.new.as_ref().or(patch.old.as_ref()) {
+        if let Some(path) = patch.new.as_ref().or(patch.old.as_ref())
+            && !(patch.deleted && is_replaced(path))
+        {
             let earlier = shown.entry(path.clone()).or_insert(Some(0));
             *earlier = earlier.zip(gain(patch)).map(|(earlier, gain)| earlier + gain);
         }
