@@ -11,7 +11,10 @@ export function Attention() {
   const { count } = useNeedsMe();
   const [areNotificationsOn] = useNotificationsPreference();
   const navigate = useNavigate();
-  useEffect(() => setTitleCount(count), [count]);
+  useEffect(() => {
+    setTitleCount(count);
+    return () => setTitleCount(null);
+  }, [count]);
   useFaviconDot(count !== null);
   useNewTurns((fresh) => {
     if (!areNotificationsOn) return;
@@ -29,6 +32,10 @@ function useFaviconDot(hasDot: boolean): void {
     const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
     if (link === null) return;
     plain ??= link.href;
-    link.href = hasDot ? faviconDot : plain;
+    const without = plain;
+    link.href = hasDot ? faviconDot : without;
+    return () => {
+      link.href = without;
+    };
   }, [hasDot]);
 }

@@ -18,7 +18,7 @@ export function LiveDot() {
           : (["○", "text-bad", seconds === null ? "offline" : `offline · next try in ${seconds} s`] as const);
   return (
     <Button
-      className="flex items-center gap-2 rounded px-3 py-1 text-xs text-dim hover:bg-hover hover:text-text"
+      className="flex items-center gap-2 rounded px-3 py-1 text-left text-xs text-dim hover:bg-hover hover:text-text"
       onPress={() => socket.setPaused(!live.isPaused)}
       aria-label={`${words}. ${live.isPaused ? "Continue live updates" : "Pause live updates"}`}
     >

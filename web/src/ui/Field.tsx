@@ -27,6 +27,8 @@ export function Field(props: FieldProps) {
       value={value}
       onChange={onChange}
       isInvalid={error !== null}
+      // The browser would not send a form with an error that the broker named.
+      validationBehavior="aria"
       isRequired={isRequired}
       autoFocus={props.autoFocus ?? false}
       className="flex flex-col gap-1"

@@ -17,6 +17,7 @@ import type { LineRange, Side } from "./notes";
 import { paintMatches } from "./paneFind";
 import { PANE_CSS, readableTheme } from "./paneTheme";
 import { findRow, isLineRow, pathOn } from "./rows";
+import { useFocusAnchor } from "./useFocusAnchor";
 import { fileOfItem, itemId, usePaneItems } from "./usePaneItems";
 import { HEAD_HEIGHT } from "./useRowScroll";
 import type { GapAction, Place, ViewerProps } from "./viewer";
@@ -67,6 +68,7 @@ function Pane(props: ViewerProps) {
   const areKeysOn = useAreKeysOn();
   const { shown } = useTheme();
   const items = usePaneItems(props);
+  useFocusAnchor(scroller, items);
   const [failure, setFailure] = useState<Error | null>(null);
   if (failure !== null) throw failure;
   cursor.current = cursorOf(selection, cursor.current);
@@ -201,8 +203,12 @@ function Pane(props: ViewerProps) {
     return () => paintMatches([], { pattern: null, current: null });
   }, [paint]);
 
-  const latest = useRef({ labelGaps, paint });
-  latest.current = { labelGaps, paint };
+  const comment = (line: Selection) => {
+    const range = toRange(line);
+    if (range !== null) onComment(range);
+  };
+  const latest = useRef({ labelGaps, paint, comment });
+  latest.current = { labelGaps, paint, comment };
   useEffect(() => {
     for (const { id, element } of view.current?.getInstance()?.getRenderedItems() ?? [])
       labelGaps(element, fileOfItem(id));
@@ -224,12 +230,15 @@ function Pane(props: ViewerProps) {
       enableLineSelection: true,
       enableGutterUtility: true,
       lineHoverHighlight: "number",
+      onGutterUtilityClick: (range: Selection["range"], context: { item: { id: string } }) =>
+        latest.current.comment({ id: context.item.id, range }),
       itemMetrics: { lineHeight: 20, diffHeaderHeight: HEAD_HEIGHT },
       layout: { paddingTop: 0, paddingBottom: 0, gap: 0 },
       unsafeCSS: PANE_CSS,
       onPostRender: (host, _instance, phase, context) => {
         if (phase === "unmount") return;
         markRewritten(host);
+        nameCommentButton(host);
         latest.current.labelGaps(host, fileOfItem(context.item.id));
         latest.current.paint();
       },
@@ -387,34 +396,6 @@ function Pane(props: ViewerProps) {
             ))}
           </>
         )}
-        renderGutterUtility={(getHoveredLine, item) => (
-          <button
-            type="button"
-            tabIndex={-1}
-            className="diff-add-note diff-add-note-pane"
-            aria-label="Comment on the line"
-            onClick={() => {
-              const hovered = getHoveredLine();
-              if (hovered === undefined) return;
-              const own = "side" in hovered && hovered.side === "deletions" ? "deletions" : "additions";
-              const line: Selection = {
-                id: item.id,
-                range: { start: hovered.lineNumber, end: hovered.lineNumber, side: own, endSide: own },
-              };
-              const range = toRange(line);
-              if (range === null) return;
-              const isSelected =
-                selection !== null &&
-                selection.path === range.path &&
-                selection.side === range.side &&
-                selection.start <= range.start &&
-                selection.end >= range.end;
-              onComment(isSelected ? selection : range);
-            }}
-          >
-            +
-          </button>
-        )}
         {...(props.notes.elsewhere.length > 0 && {
           renderCodeViewFooter: () => <div className="diff-elsewhere">{renderElsewhere()}</div>,
         })}
@@ -422,6 +403,19 @@ function Pane(props: ViewerProps) {
     </div>
   );
 }
+
+/** The viewer makes its button when the pointer first comes near, without a name. */
+function nameCommentButton(host: HTMLElement): void {
+  const root = host.shadowRoot;
+  if (root === null || named.has(root)) return;
+  named.add(root);
+  root.addEventListener("pointerover", () => {
+    const button = root.querySelector<HTMLElement>("[data-utility-button]:not([aria-label])");
+    button?.setAttribute("aria-label", "Comment on the line");
+  });
+}
+
+const named = new WeakSet<ShadowRoot>();
 
 /** A line that differs in most of its words is another line, not a changed one: its words are not marked. */
 function markRewritten(host: HTMLElement): void {

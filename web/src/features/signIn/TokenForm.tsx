@@ -13,7 +13,8 @@ interface TokenFormProps {
 /** The second way to sign in. The token goes to the broker and is forgotten here. */
 export function TokenForm({ isSending, error, onSend }: TokenFormProps) {
   const [token, setToken] = useState("");
-  const isWrong = isCode(error, "unknown_token");
+  // Not while the next one is typed.
+  const isWrong = isCode(error, "unknown_token") && token === "";
   return (
     <Form
       // The browser's own check would refuse every further token after one that the broker did not know.
@@ -43,7 +44,7 @@ export function TokenForm({ isSending, error, onSend }: TokenFormProps) {
           </Text>
         )}
       </TextField>
-      {!isWrong && <Refusal error={error} />}
+      {!isCode(error, "unknown_token") && <Refusal error={error} />}
       <div>
         <Button type="submit" kind="primary" isSending={isSending} isDisabled={token.trim() === ""}>
           Sign in
