@@ -59,7 +59,14 @@ fn earlier_changes_of_the_index_or_the_folder_are_tracked() {
     for (line, expected) in table {
         assert_eq!(prior_effect(&format!("{line} && git commit")), Some(expected), "{line}");
     }
-    for line in ["git -C $R commit", "GIT_DIR=/x git commit", "git --git-dir=/x commit", "cd /x & git commit"] {
+    for line in [
+        "git -C $R commit",
+        "GIT_DIR=/x git commit",
+        "git --git-dir=/x commit",
+        "cd /x & git commit",
+        "HOME=/x git commit",
+        "git -c core.bare=true commit",
+    ] {
         assert_eq!(prior_effect(line), Some(PriorEffect::Directory), "{line}");
     }
 }
@@ -72,6 +79,8 @@ fn render(line: &str) -> String {
             ActionKind::Stage(how) => (*how).to_owned(),
             ActionKind::Commit => "commit".to_owned(),
             ActionKind::Push => "push".to_owned(),
+            ActionKind::PlumbingCommit => "plumbing commit".to_owned(),
+            ActionKind::PlumbingPush => "plumbing push".to_owned(),
             ActionKind::Unknown(name) => format!("{name}?"),
         };
         let args = action.args.iter().map(|word| word.text.as_str());
@@ -89,6 +98,10 @@ fn commits_and_pushes_are_found_anywhere_in_a_line() {
         ("git commit -m x", "/r commit -m x"),
         ("git push origin main", "/r push origin main"),
         ("git -C sub commit", "/r/sub commit"),
+        ("git send-pack ../x main", "/r plumbing push ../x main"),
+        ("git commit-tree abc -m x", "/r plumbing commit abc -m x"),
+        ("git update-ref refs/heads/x abc", "/r plumbing commit refs/heads/x abc"),
+        ("git update-ref -d refs/heads/x", ""),
         ("git -c user.name=a --no-pager commit -a", "/r commit -a"),
         ("cd x && git commit", "/r/x commit"),
         ("cd x; cd /y; git push", "/y push"),
