@@ -19,7 +19,11 @@ function themeScript(): Plugin {
   return {
     name: "theme-script",
     transformIndexHtml: (_, context) => [
-      { tag: "script", attrs: { src: `${context.server ? "/assets/" : ASSETS}theme.js` }, injectTo: "head-prepend" },
+      {
+        tag: "script",
+        attrs: { src: `${context.server ? "/assets/" : ASSETS}firstTheme.js` },
+        injectTo: "head-prepend",
+      },
     ],
   };
 }

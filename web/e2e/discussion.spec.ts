@@ -28,12 +28,7 @@ test("a message on lines of the diff reaches the agents with its place", async (
   const review = await broker.agent("builder").propose("Add none", { diff });
   await broker.agent("codex").claim(review);
   const view = await ReviewView.open(page, broker, review);
-  await view.line("pub fn none()").hover();
-  await view
-    .line("pub fn none()")
-    .getByRole("button", { name: /^Comment on/ })
-    .click();
-  const form = page.getByRole("form", { name: /^Comment on/ });
+  const form = await view.commentOn("pub fn none()");
   await form.getByText("Message, sent now").click();
   await form.getByRole("textbox", { name: "Message" }).fill("Why this?");
   await form.getByRole("button", { name: "Send" }).click();

@@ -10,11 +10,7 @@ test("drafts survive a reload, a restart of the broker and a new round", async (
   const diff = broker.repository.diff({ "src/price.rs": `${PRICE}${ADDED}\n` });
   const review = await builder.propose("Add none", { diff });
   let view = await ReviewView.open(page, broker, review);
-  await view.line(ADDED).hover();
-  await view
-    .line(ADDED)
-    .getByRole("button", { name: /^Comment on/ })
-    .click();
+  await view.commentOn(ADDED);
   await page.getByText("Finding, sent with my verdict").click();
   await page.getByRole("textbox", { name: "Title" }).fill("It does nothing");
   await page.getByRole("button", { name: "Add to my verdict" }).click();

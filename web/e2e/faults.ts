@@ -34,7 +34,9 @@ export class Faults {
     context.on("console", (message) => {
       if (message.type() === "error") this.report(`console: ${message.text()} (${message.location().url})`);
     });
-    context.on("weberror", (error) => this.report(`uncaught: ${error.error().stack ?? error.error().message}`));
+    context.on("weberror", (error) =>
+      this.report(`uncaught: ${error.error().name} ${error.error().message} ${error.error().stack ?? ""}`),
+    );
     context.on("dialog", (dialog) => {
       this.report(`a script opened a dialog: ${dialog.message()}`);
       void dialog.dismiss();

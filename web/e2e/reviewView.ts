@@ -61,7 +61,18 @@ export class ReviewView {
 
   /** The line of the diff that contains the text. */
   line(text: string): Locator {
-    return this.page.getByRole("row").filter({ hasText: text }).first();
+    return this.page.getByText(text).first();
+  }
+
+  /** Opens the form for a comment on a line with the mouse. */
+  async commentOn(text: string): Promise<Locator> {
+    // As a hand moves: over the line and on to its start.
+    await this.line(text).hover();
+    await this.line(text).hover({ position: { x: 90, y: 8 } });
+    await this.page.getByRole("button", { name: "Comment on the line" }).click();
+    const form = this.page.getByRole("form", { name: /^Comment on/ });
+    await expect(form).toBeVisible();
+    return form;
   }
 
   async expectStatus(word: string) {

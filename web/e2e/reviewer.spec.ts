@@ -20,12 +20,7 @@ test("by mouse", async ({ broker, page }) => {
   await view.expectStatus("claimed");
   await expect(view.seats).toContainText("ann");
 
-  await view.line(ADDED).hover();
-  await view
-    .line(ADDED)
-    .getByRole("button", { name: /^Comment on/ })
-    .click();
-  const form = page.getByRole("form", { name: /^Comment on/ });
+  const form = await view.commentOn(ADDED);
   await form.getByRole("textbox", { name: "Title" }).fill("It always returns 0");
   await form
     .getByRole("button", { name: /^Severity|low|medium|high|critical|suggestion/ })

@@ -12,7 +12,7 @@ function subscribeToSystem(listener: () => void): () => void {
   return () => systemIsDark.removeEventListener("change", listener);
 }
 
-/** The chosen theme, and the one in force. public/assets/theme.js sets it before the first paint. */
+/** The chosen theme, and the one in force. public/assets/firstTheme.js sets it before the first paint. */
 export function useTheme(): { theme: Theme; setTheme: (theme: Theme) => void; shown: "light" | "dark" } {
   const [theme, setTheme] = useStored<Theme>("theme", isTheme, "system");
   const isDark = useSyncExternalStore(subscribeToSystem, () => systemIsDark.matches);

@@ -30,7 +30,7 @@ function Link({ href, children }: { href?: string | undefined; children?: ReactN
   if (host === null || href === undefined) return <span>{children}</span>;
   return (
     <>
-      <a href={href} target="_blank" rel="noopener noreferrer">
+      <a href={href} target="_blank" rel="noopener noreferrer" className="underline">
         {children}
       </a>{" "}
       <span className="text-dim">({inert(host)})</span>

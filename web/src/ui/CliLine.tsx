@@ -12,7 +12,8 @@ export function CliLine({ line }: { line: string }) {
     );
   return (
     <span className="inline-flex max-w-full items-center gap-2 rounded border border-line bg-raised px-2 text-xs text-dim">
-      <code className="overflow-x-auto py-1 whitespace-nowrap select-all">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
+      <code tabIndex={0} className="overflow-x-auto py-1 whitespace-nowrap select-all">
         <span aria-hidden="true" className="select-none">
           ${" "}
         </span>

@@ -1,4 +1,3 @@
-import { Label, Radio, RadioGroup } from "react-aria-components";
 import { Name } from "../../text/UserText";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
@@ -6,6 +5,7 @@ import { isEmpty, type KeptDraft, moveDraft, putDraft, removeDraft } from "./dra
 import { FindingFields } from "./FindingFields";
 import { anchorOfPlace, placeWords } from "./findings";
 import { formKeys } from "./formKeys";
+import { Options } from "./Options";
 import { useReview } from "./ReviewContext";
 import { SendRow } from "./SendRow";
 import { useMessage } from "./useMessage";
@@ -47,7 +47,15 @@ export function CommentForm({ draft }: { draft: KeptDraft }) {
     >
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
         <Name className="font-mono text-xs text-dim">{placeWords(draft.place)}</Name>
-        {can.vote === null && can.message === null && <Kinds kind={draft.kind} onChange={(kind) => change({ kind })} />}
+        {can.vote === null && can.message === null && (
+          <Options
+            label="Kind of comment"
+            isLabelHidden
+            value={draft.kind}
+            options={KINDS}
+            onChange={(kind) => change({ kind })}
+          />
+        )}
       </div>
       {isFinding ? (
         <FindingFields draft={draft} change={change} />
@@ -85,25 +93,7 @@ export function CommentForm({ draft }: { draft: KeptDraft }) {
   );
 }
 
-function Kinds({ kind, onChange }: { kind: KeptDraft["kind"]; onChange: (kind: KeptDraft["kind"]) => void }) {
-  return (
-    <RadioGroup
-      value={kind}
-      onChange={(value) => onChange(value === "message" ? "message" : "finding")}
-      orientation="horizontal"
-      className="flex flex-wrap items-center gap-3"
-    >
-      <Label className="sr-only">Kind of comment</Label>
-      {(["finding", "message"] as const).map((one) => (
-        <Radio
-          key={one}
-          value={one}
-          className="flex cursor-pointer items-center gap-1 rounded-sm data-focus-visible:outline-2 data-focus-visible:outline-accent"
-        >
-          <span aria-hidden="true">{kind === one ? "●" : "○"}</span>
-          {one === "finding" ? "Finding, sent with my verdict" : "Message, sent now"}
-        </Radio>
-      ))}
-    </RadioGroup>
-  );
-}
+const KINDS: { key: KeptDraft["kind"]; label: string }[] = [
+  { key: "finding", label: "Finding, sent with my verdict" },
+  { key: "message", label: "Message, sent now" },
+];

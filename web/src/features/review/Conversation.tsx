@@ -37,6 +37,7 @@ export function Conversation({ seenVersion, composer }: ConversationProps) {
   if (events.isPending || messages.isPending) return <SkeletonRows count={8} label="the conversation" />;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
+      <h2 className="sr-only">Conversation</h2>
       {review.seats.length > 1 && (
         <div className="flex items-center justify-end border-b border-line px-3 py-1">
           <Choice label="Show" value={seat} options={seats} onChange={setSeat} />

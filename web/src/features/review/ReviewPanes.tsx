@@ -65,8 +65,19 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
 
 function Content(place: DiffPlace) {
   const { review, search } = useReview();
-  if (search.patch !== undefined) return <PatchPanel persona={search.patch} />;
-  return review.has_diff ? <DiffPanel {...place} /> : <PlanPanel />;
+  const isPatch = search.patch !== undefined;
+  return (
+    <>
+      <h2 className="sr-only">{isPatch ? "Counter-patch" : review.has_diff ? "Diff" : "Plan"}</h2>
+      {isPatch ? (
+        <PatchPanel persona={search.patch ?? ""} />
+      ) : review.has_diff ? (
+        <DiffPanel {...place} />
+      ) : (
+        <PlanPanel />
+      )}
+    </>
+  );
 }
 
 function PaneTabs({ selected, className, children }: { selected: TabName; className: string; children: ReactNode }) {

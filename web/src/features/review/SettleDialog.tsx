@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { call } from "../../api/client";
 import type { Issue, RequestedStatus } from "../../api/generated";
 import { Name } from "../../text/UserText";
@@ -9,6 +9,7 @@ import { Choice } from "./Choice";
 import { useDraftText } from "./drafts";
 import { FormDialog } from "./FormDialog";
 import { type SettleChoice, settleChoices } from "./findings";
+import { Options } from "./Options";
 import { useReview } from "./ReviewContext";
 
 interface SettleDialogProps {
@@ -61,7 +62,7 @@ interface SettleFormProps {
   issue: Issue;
   first: RequestedStatus | null;
   onClose: () => void;
-  children: React.ReactNode;
+  children: ReactNode;
 }
 
 function SettleForm({ issue, first, onClose, children }: SettleFormProps) {
@@ -71,7 +72,7 @@ function SettleForm({ issue, first, onClose, children }: SettleFormProps) {
   const choice = choices.find((one) => one.status === status) ?? null;
   const [note, setNote] = useDraftText(`settle.${id}.${issue.issue_id}`);
   const others = issues.filter((one) => one.issue_id !== issue.issue_id && one.status === "open");
-  const [first_, setFirst] = useState(others[0]?.issue_id ?? "");
+  const [duplicateOf, setDuplicateOf] = useState(others[0]?.issue_id ?? "");
   const isDuplicate = status === "duplicate";
   const { send, isSending, error } = useSend(
     ({ role }: SettleChoice) =>
@@ -82,7 +83,7 @@ function SettleForm({ issue, first, onClose, children }: SettleFormProps) {
         role,
         caller_id: me.name,
         ...(note.trim() !== "" && { note: note.trim() }),
-        ...(isDuplicate && { duplicate_of: first_ }),
+        ...(isDuplicate && { duplicate_of: duplicateOf }),
       }),
     () => {
       setNote("");
@@ -95,7 +96,7 @@ function SettleForm({ issue, first, onClose, children }: SettleFormProps) {
       ? "This finding cannot be changed so now."
       : isNoteMissing
         ? "Say why: the reviewer has to know."
-        : isDuplicate && first_ === ""
+        : isDuplicate && duplicateOf === ""
           ? "There is no other open finding."
           : null;
   return (
@@ -113,18 +114,19 @@ function SettleForm({ issue, first, onClose, children }: SettleFormProps) {
       <p>
         <Severity severity={issue.severity} /> <Name className="font-semibold">{issue.title}</Name>
       </p>
-      <Choice
+      <Options
         label="Becomes"
+        isLabelHidden
         value={status}
         options={choices.map((one) => ({ key: one.status, label: one.label }))}
-        onChange={(key) => setStatus(key as RequestedStatus)}
+        onChange={setStatus}
       />
       {isDuplicate && (
         <Choice
           label="Same as"
-          value={first_}
+          value={duplicateOf}
           options={others.map((one) => ({ key: one.issue_id, label: `${one.issue_id} ${one.title}` }))}
-          onChange={setFirst}
+          onChange={setDuplicateOf}
         />
       )}
       <Field

@@ -58,7 +58,8 @@ function QuietEntry({ entry }: { entry: EventEntry }) {
     <div className="flex flex-col text-xs text-dim">
       <p className="flex items-baseline gap-2">
         <span className="min-w-0">
-          <Name className="font-medium">{actor ?? "the broker"}</Name> <ReviewSentence text={eventWords(entry.event)} />
+          {actor !== undefined && <Name className="font-medium">{actor}</Name>}{" "}
+          <ReviewSentence text={eventWords(entry.event)} />
         </span>
         <span className="grow" />
         <Time at={entry.at} />

@@ -9,14 +9,15 @@ import { Choice } from "./Choice";
 import { clearDraftText, removeDraft, toFindings, useDraftText } from "./drafts";
 import { FormDialog } from "./FormDialog";
 import { mySeat, type SeatChoice, seatChoices } from "./model";
+import { Options } from "./Options";
 import { useReview } from "./ReviewContext";
 import { VerdictDrafts } from "./VerdictDrafts";
 
 const VERDICTS: { key: Verdict; label: string }[] = [
   { key: "approved", label: "✓ approve" },
   { key: "changes_requested", label: "▲ request changes" },
-  { key: "rejected", label: "✗ reject: ends the review" },
-  { key: "comment", label: "… comment: changes no vote" },
+  { key: "comment", label: "… comment" },
+  { key: "rejected", label: "✗ reject" },
 ];
 
 const TITLES: Record<Verdict, string> = {
@@ -92,7 +93,7 @@ export function VerdictDialog({ verdict: first, onClose, onSent }: VerdictDialog
     >
       {!shown.isCurrent && <ShowLatest />}
       <div className="flex flex-wrap gap-x-6 gap-y-2">
-        <Choice label="Verdict" value={verdict} options={VERDICTS} onChange={(key) => setVerdict(key as Verdict)} />
+        <Options label="Verdict" isLabelHidden value={verdict} options={VERDICTS} onChange={setVerdict} />
         {seats.length > 1 && (
           <Choice
             label="Seat"

@@ -93,7 +93,10 @@ test("what becomes of a counter-patch", () => {
 
 test("quiet lines", () => {
   expect(eventWords(event(2, "claimed", { persona: "security" }).event)).toBe("took the seat security");
-  expect(eventWords(event(2, "claim_ended", { persona: "a", ended: "released" }).event)).toBe("gave back the seat a");
+  const released = event(2, "claim_ended", { persona: "a", ended: "released", actor: "bob" });
+  expect(eventWords(released.event)).toBe("gave back the seat a");
+  const lost = event(2, "claim_ended", { persona: "a", ended: "taken_over" });
+  expect(eventWords(lost.event)).toBe("the claim of the seat a ended: taken over");
   const settled = [{ issue_id: "I-4", said: "wont_fix" as const }];
   expect(eventWords(event(2, "finding_updated", { settled }).event)).toBe("said of I-4: wont fix");
 });

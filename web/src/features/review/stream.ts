@@ -109,28 +109,29 @@ export function patchFate(
 }
 
 const ENDS: Record<ClaimEndReason, string> = {
-  lease_expired: "was inactive for too long and lost",
-  released: "gave back",
-  reviewer_exited: "ended and left",
-  reviewer_stopped: "was stopped and left",
-  broker_restarted: "lost, by a restart of the broker,",
-  could_not_review: "could not review and left",
-  taken_over: "lost",
-  turn_ended: "ended its turn without a vote in",
+  lease_expired: "without activity",
+  released: "given back",
+  reviewer_exited: "its reviewer's process ended",
+  reviewer_stopped: "its reviewer was stopped",
+  broker_restarted: "the broker restarted",
+  could_not_review: "its reviewer could not review",
+  taken_over: "taken over",
+  turn_ended: "its reviewer ended the turn without a vote",
 };
 
-/** A quiet line: what happened, after the name of the actor. */
+/** A quiet line: what happened, after the name of the actor, if there is one. */
 export function eventWords(event: TimelineEvent): string {
   const seat = event.persona === undefined ? "a seat" : `the seat ${event.persona}`;
   switch (event.kind) {
     case "claimed":
       return `took ${seat}`;
     case "claim_ended":
-      return `${event.ended === undefined ? "left" : ENDS[event.ended]} ${seat}`;
+      if (event.ended === "released" && event.actor !== undefined) return `gave back ${seat}`;
+      return `the claim of ${seat} ended${event.ended === undefined ? "" : `: ${ENDS[event.ended]}`}`;
     case "rebased":
-      return "moved the diff to another base";
+      return "the diff has another base now";
     case "auto_rejected":
-      return "sent it back: the diff does not apply";
+      return "the broker sent it back: the diff does not apply";
     case "seat_added":
       return `added ${seat}`;
     case "finding_updated":
