@@ -19,7 +19,8 @@ cargo xtask COMMAND
   check                run everything that CI runs
   test [FILTER]        run the tests; further arguments go to cargo test
        --no-clients      skip the tests that need the real clients (and npm)
-  bench [ARGS]         measure throughput and latency of the broker
+  bench [SECTION …]    measure the speed and memory of the broker; --help lists the sections
+  load --url URL       measure any broker with the same tools over MCP; --help lists the options
   crash [N]            kill the broker N times under load and check that no data is lost and
                          no reviewer process is left
   events [N]           send N events (10000) to 200 subscribers, one of which reconnects
@@ -62,6 +63,7 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
         "check" => check::check(),
         "test" => run_tests::test(arguments),
         "bench" => subprocess::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
+        "load" => subprocess::run(cargo(["bench", "--bench", "broker", "--", "load"]).args(arguments)),
         "crash" => run_tests::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
         "events" => {
             run_tests::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
