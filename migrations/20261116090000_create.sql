@@ -271,6 +271,22 @@ CREATE TABLE tokens (
 
 CREATE INDEX tokens_by_identity ON tokens (identity);
 
+-- Browsers that are signed in. Only the SHA-256 of a cookie is stored. A session ends with its token.
+CREATE TABLE sessions (
+    hash          TEXT    NOT NULL PRIMARY KEY CHECK (length(hash) = 64),
+    -- null: the local operator, whose token is a new one after every start of the broker
+    token         TEXT REFERENCES tokens (hash),
+    created_at_ms INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The random id of this database, made here once. A client that sees another one talks to another broker.
+CREATE TABLE database_identity (
+    id TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 32)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO database_identity (id) VALUES (lower(hex(randomblob(16))));
+
 -- How far each webhook has come in the log, and what could not be delivered.
 CREATE TABLE webhooks (
     name   TEXT    NOT NULL PRIMARY KEY CHECK (name <> ''),

@@ -11,20 +11,21 @@ mod problem_details;
 mod request_guard;
 pub mod rest;
 mod server;
+mod session;
 mod sse;
 mod ws;
 
 pub use request_guard::RequestGuard;
 pub use server::{Limits, serve};
+pub use session::SignIn;
 
-use crate::{
-    live_events::Events,
-    mcp,
-    service::{self, ConfigView, Service},
-    webhooks::Webhooks,
-};
+use crate::{broker_identity::BrokerIdentity, live_events::Events, mcp, service::Service};
 use ::actors::Broker;
-use ::api::{ErrorBody, ErrorCode, RequiredRole, operation::ROUTES};
+use ::api::{
+    ErrorBody, ErrorCode, RequiredRole,
+    operation::ROUTES,
+    session::{SESSION_CODES_PATH, SESSION_PATH},
+};
 use axum::{
     Router,
     body::Body,
@@ -54,6 +55,8 @@ pub enum Route {
     Events,
     WebSocket,
     Ticket,
+    Session,
+    SessionCodes,
     /// The files that the page loads.
     PageAsset,
     Favicon,
@@ -72,6 +75,8 @@ impl Route {
             Self::Events,
             Self::WebSocket,
             Self::Ticket,
+            Self::Session,
+            Self::SessionCodes,
             Self::PageAsset,
             Self::Favicon,
         ];
@@ -90,6 +95,8 @@ impl Route {
             Self::Events => "/api/v1/events",
             Self::WebSocket => "/ws",
             Self::Ticket => "/api/v1/ws-ticket",
+            Self::Session => SESSION_PATH,
+            Self::SessionCodes => SESSION_CODES_PATH,
             Self::PageAsset => "/assets/{build}/{*name}",
             Self::Favicon => "/favicon.ico",
             Self::Mcp(endpoint) => endpoint.path(),
@@ -104,7 +111,9 @@ impl Route {
             // A client that looks for the broker has no token yet. These pages only show that the broker runs.
             Self::Health | Self::Ready => RequiredRole::Public,
             Self::Actors | Self::Metrics => RequiredRole::AllProjectsOperator,
-            Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => RequiredRole::Any,
+            // A browser signs in here.
+            Self::Session => RequiredRole::Public,
+            Self::Events | Self::WebSocket | Self::Ticket | Self::SessionCodes | Self::Mcp(_) => RequiredRole::Any,
             // A browser has no token when it opens a page, which reveals nothing about this broker.
             Self::Docs(_) | Self::PageAsset | Self::Favicon => RequiredRole::Public,
             // The service checks the role of a tool's caller.
@@ -118,26 +127,22 @@ impl Route {
 }
 
 /// Every route, without the request guard.
-pub fn router(
-    broker: &Broker,
-    events: &Events,
-    settings: service::Settings,
-    body_bytes: usize,
-    config: ConfigView,
-    webhooks: &Webhooks,
-) -> Router {
-    let service = Service::new(broker.clone(), settings, config, webhooks.clone());
+pub fn router(service: &Service, events: &Events, sign_in: SignIn, body_bytes: usize) -> Router {
+    let broker = service.broker();
     let api = Arc::new(rest::Api::new(service.clone()));
-    let metrics = metrics::Metrics::new(broker, events, webhooks);
+    let metrics = metrics::Metrics::new(broker, events, service.webhooks());
+    let sign_in = Arc::new(sign_in);
     Route::all().fold(Router::new(), |router, route| {
         let handler = match route {
-            Route::Health => get(healthz),
+            Route::Health => get(healthz).with_state(Arc::clone(service.identity())),
             Route::Ready => get(readyz).with_state(broker.clone()),
             Route::Actors => get(debug_actors::show).with_state(broker.clone()),
             Route::Metrics => get(metrics::show).with_state(metrics.clone()),
             Route::Events => get(sse::subscribe).with_state(events.clone()),
             Route::WebSocket => get(ws::subscribe).with_state(events.clone()),
             Route::Ticket => post(ws::issue_ticket).with_state(events.clone()),
+            Route::Session => post(session::create).delete(session::end).with_state(Arc::clone(&sign_in)),
+            Route::SessionCodes => post(session::issue_code).with_state(Arc::clone(&sign_in)),
             Route::PageAsset => get(page::asset),
             Route::Favicon => get(page::favicon),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(service.clone(), endpoint), body_bytes),
@@ -190,9 +195,15 @@ fn with_parse_error(response: Response) -> Response {
 }
 
 /// Names the service, so that another program on the same port is not mistaken for the broker.
-async fn healthz() -> Response {
-    let version = env!("CARGO_PKG_VERSION");
-    let body = json!({ "status": "ok", "service": "countersign", "version": version, "pid": std::process::id() });
+async fn healthz(State(identity): State<Arc<BrokerIdentity>>) -> Response {
+    let body = json!({
+        "status": "ok",
+        "service": "countersign",
+        "version": env!("CARGO_PKG_VERSION"),
+        "pid": std::process::id(),
+        "build": identity.build,
+        "database_id": identity.database_id,
+    });
     with_json(StatusCode::OK, &body)
 }
 

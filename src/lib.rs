@@ -1,9 +1,11 @@
 //! The broker: implements the operations, serves them (MCP, REST, events, webhooks), and starts the server.
 
+pub mod broker_identity;
 pub mod http;
 pub mod live_events;
 pub mod logging;
 pub mod mcp;
+pub mod one_time_code;
 pub mod serve;
 pub mod service;
 pub mod trace_id;

@@ -6,19 +6,15 @@ mod encode;
 mod filter;
 mod stream;
 mod stream_limits;
-mod websocket_ticket;
 
 pub(crate) use encode::{EncodedEvent, encode_frame, to_event};
 pub(crate) use filter::{EventFilter, EventsQuery};
 pub(crate) use stream::{EndReason, EventStream, HEARTBEAT_INTERVAL, StreamItem};
-pub use websocket_ticket::Tickets;
-pub(crate) use websocket_ticket::{TICKET_LIFETIME, TicketHolder};
 
-use crate::service::CallError;
-use actors::{Broker, BrokerError, Caller};
+use crate::{broker_identity::BrokerIdentity, one_time_code::OneTimeCodes, service::CallError};
+use actors::{Broker, BrokerError, Caller, credentials::ShownSecret};
 use api::ErrorBody;
 use broadcaster::Broadcaster;
-use domain::credential::SecretHash;
 use prometheus_client::metrics::counter::Counter;
 use std::{sync::Arc, time::Duration};
 use stream_limits::StreamLimits;
@@ -32,25 +28,28 @@ struct Inner {
     broker: Broker,
     broadcaster: Arc<Broadcaster>,
     limits: StreamLimits,
-    tickets: Tickets,
+    tickets: OneTimeCodes,
+    identity: Arc<BrokerIdentity>,
     closing: CancellationToken,
 }
 
 impl Events {
     /// Starts the broadcaster, which ends with the broker.
-    pub fn start(broker: &Broker, settings: &config::Events) -> Self {
+    pub fn start(broker: &Broker, settings: &config::Events, identity: Arc<BrokerIdentity>) -> Self {
         let broadcaster = Arc::new(Broadcaster::new(broker.clone(), settings.queue));
         tokio::spawn(Arc::clone(&broadcaster).run());
         Self(Arc::new(Inner {
             broker: broker.clone(),
             broadcaster,
             limits: StreamLimits::new(settings.max_streams),
-            tickets: Tickets::default(),
+            tickets: OneTimeCodes::default(),
+            identity,
             closing: broker.closing(),
         }))
     }
 
-    pub fn tickets(&self) -> Tickets {
+    /// Tickets with which a page opens a WebSocket.
+    pub fn tickets(&self) -> OneTimeCodes {
         self.0.tickets.clone()
     }
 
@@ -79,18 +78,18 @@ impl Events {
         &self.0.closing
     }
 
-    /// Opens a stream for a caller. `secret` is the hash of the token it has shown.
+    /// Opens a stream for a caller. `secret` is what it has shown.
     pub(crate) async fn open(
         &self,
         query: &EventsQuery,
         caller: Option<&Caller>,
-        secret: Option<SecretHash>,
+        secret: Option<ShownSecret>,
     ) -> Result<EventStream, CallError> {
         let Inner { broker, limits, closing, .. } = &*self.0;
         if closing.is_cancelled() {
             return Err(BrokerError::ShuttingDown.into());
         }
-        let permit = limits.acquire(secret.as_ref())?;
+        let permit = limits.acquire(secret.as_ref().map(ShownSecret::token))?;
         let filter = EventFilter::for_caller(broker, query, caller).await?;
         let head = *broker.feed().committed.borrow();
         let since = query.since.unwrap_or(head);

@@ -2,11 +2,12 @@
 //! a signal.
 
 use crate::{
-    http::{self, Limits, RequestGuard},
+    broker_identity::BrokerIdentity,
+    http::{self, Limits, RequestGuard, SignIn},
     live_events::Events,
     logging,
     mcp::Endpoint,
-    service::{self, ConfigView},
+    service::{self, ConfigView, Service},
     webhooks::Webhooks,
 };
 use actors::{
@@ -39,6 +40,9 @@ pub struct Args {
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8321]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// Let the page show that this broker plays the demo
+    #[arg(long, hide = true)]
+    demo: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -64,9 +68,18 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         wait_max: config.wait.max,
         claim_lease: config.claims.lease,
     };
-    let events = Events::start(&started.running.broker, &config.events);
-    let webhooks = Webhooks::start(&started.running.broker, &config)?;
-    let app = http::router(&started.running.broker, &events, settings, body_bytes, ConfigView::new(&config), &webhooks);
+    let broker = started.running.broker.clone();
+    let identity = Arc::new(BrokerIdentity::new(
+        broker.reader().find_database_id().await?,
+        config.auth.required,
+        args.demo,
+        started.folder(),
+    ));
+    let events = Events::start(&broker, &config.events, Arc::clone(&identity));
+    let webhooks = Webhooks::start(&broker, &config)?;
+    let service = Service::new(broker, settings, ConfigView::new(&config), webhooks.clone(), identity);
+    let sign_in = SignIn::new(service.clone(), address.port(), config.auth.session_lifetime);
+    let app = http::router(&service, &events, sign_in, body_bytes);
     let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)
         .with_hosts(address.ip(), &config.server.hosts)
         .with_tokens(started.running.broker.clone(), config.auth.required)
@@ -111,7 +124,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         events.ended(SHUTDOWN_GRACE).await;
         webhooks.ended(SHUTDOWN_GRACE).await;
         // Shutdown waits until every handle of the broker is dropped.
-        drop((events, webhooks));
+        drop((events, webhooks, service));
         started.running.shutdown().await;
     };
     tokio::select! {
@@ -128,6 +141,13 @@ pub(crate) struct StartedBroker {
     database: PathBuf,
     /// Name and folder of the default project.
     project: Option<(String, PathBuf)>,
+}
+
+impl StartedBroker {
+    /// The folder of the default project, else the current one.
+    fn folder(&self) -> PathBuf {
+        self.project.as_ref().map_or_else(|| PathBuf::from("."), |(_, folder)| folder.clone())
+    }
 }
 
 /// Opens the database and starts the actors. The caller holds the lock of the data folder. Reviewers of the pool connect
@@ -257,6 +277,7 @@ fn banner(url: &str, started: &StartedBroker, config: &Config) {
     let _ = writeln!(
         io::stderr(),
         "countersign {version}
+  page          {url}/  (open it with `countersign open`)
   listening on  {url}/mcp  (one role only: {url}/mcp/proposer, {url}/mcp/reviewer)
   database      {database}
   project       {project}

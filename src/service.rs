@@ -15,6 +15,7 @@ mod pagination;
 mod proposals;
 mod reviewer_pool;
 mod reviews;
+mod session;
 mod stats;
 mod verdicts;
 mod webhooks;
@@ -24,7 +25,7 @@ pub(crate) use authz::Authorization;
 pub(crate) use error::CallError;
 pub(crate) use proposals::FullDiff;
 
-use crate::{trace_id::TraceId, webhooks::Webhooks};
+use crate::{broker_identity::BrokerIdentity, trace_id::TraceId, webhooks::Webhooks};
 use actors::{Broker, BrokerError, Caller, Wait, credentials::Scope, metrics::Outcome};
 use api::{
     ErrorBody, ErrorCode, Operation, OperationId,
@@ -74,11 +75,18 @@ pub struct Service {
     settings: Settings,
     config: Arc<ConfigView>,
     webhooks: Webhooks,
+    identity: Arc<BrokerIdentity>,
 }
 
 impl Service {
-    pub fn new(broker: Broker, settings: Settings, config: ConfigView, webhooks: Webhooks) -> Self {
-        Self { broker, settings, config: Arc::new(config), webhooks }
+    pub fn new(
+        broker: Broker,
+        settings: Settings,
+        config: ConfigView,
+        webhooks: Webhooks,
+        identity: Arc<BrokerIdentity>,
+    ) -> Self {
+        Self { broker, settings, config: Arc::new(config), webhooks, identity }
     }
 
     pub(crate) const fn settings(&self) -> Settings {
@@ -87,6 +95,14 @@ impl Service {
 
     pub(crate) const fn broker(&self) -> &Broker {
         &self.broker
+    }
+
+    pub(crate) const fn webhooks(&self) -> &Webhooks {
+        &self.webhooks
+    }
+
+    pub(crate) const fn identity(&self) -> &Arc<BrokerIdentity> {
+        &self.identity
     }
 
     pub(crate) fn authorize<'a>(&'a self, caller: Option<&'a Caller>) -> Authorization<'a> {
@@ -140,6 +156,8 @@ impl Service {
 pub(crate) struct CallContext<'a> {
     /// The holder of the request's token.
     pub caller: Option<&'a Caller>,
+    /// The caller has shown the cookie of a session.
+    pub is_signed_in: bool,
     /// The role of the MCP endpoint that received the call.
     pub endpoint_role: Option<Role>,
     /// The header with the repository that the client works in.
@@ -362,6 +380,7 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::CountReviews | OperationId::GetFile | OperationId::ListProjects => {
             Err(ErrorBody::new(ErrorCode::NotReady, "this operation is not available yet").into())
         }
+        OperationId::GetWhoami => run!(GetWhoami, session::whoami),
         OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),
         OperationId::ListPersonas => run!(ListPersonas, admin::personas),
         OperationId::GetConfig => run!(GetConfig, admin::config),

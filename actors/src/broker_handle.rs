@@ -1,6 +1,7 @@
 //! [`Broker`], the handle through which the rest of the program uses the actors. It sends a change of a review as a
 //! command, and reads through the store's reader.
 
+mod browser_sessions;
 mod long_poll;
 
 pub use long_poll::{ListQuery, Listing, Wait, WaitResult};
@@ -319,13 +320,7 @@ impl Broker {
         if let Some(caller) = self.credentials().find_hashed(hash) {
             return Ok(Some(caller));
         }
-        let token = self.reader().find_live_token(hash).await?;
-        Ok(token.map(|token| Caller {
-            authority: token.authority,
-            scope: token.scope(),
-            identity: token.identity,
-            credential: None,
-        }))
+        Ok(self.reader().find_live_token(hash).await?.map(Caller::from))
     }
 
     /// Copies the project with the change into the folder of a pool reviewer; `None` if that fails.

@@ -24,11 +24,46 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// The local user, who may read the secret in the data folder.
+    pub fn local_operator() -> Self {
+        Self { authority: Authority::Operator, identity: LOCAL_OPERATOR.into(), scope: Scope::All, credential: None }
+    }
+
+    pub(crate) fn is_local_operator(&self) -> bool {
+        self.authority == Authority::Operator && self.identity == LOCAL_OPERATOR
+    }
+
     /// The name used if a call gives none. The local operator has no default name, because different people and agents
     /// use it.
     pub fn name(&self) -> Option<&str> {
-        let is_local = self.authority == Authority::Operator && self.identity == LOCAL_OPERATOR;
-        (!is_local).then_some(&self.identity)
+        (!self.is_local_operator()).then_some(&self.identity)
+    }
+}
+
+impl From<store::Token> for Caller {
+    fn from(token: store::Token) -> Self {
+        Self { authority: token.authority, scope: token.scope(), identity: token.identity, credential: None }
+    }
+}
+
+/// The secret that a caller has shown. A stream of events checks again and again whether it is still valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShownSecret {
+    Token(SecretHash),
+    /// The cookie of a browser, and the token that it signed in with; `None`: the local operator's.
+    BrowserSession {
+        hash: SecretHash,
+        token: Option<SecretHash>,
+    },
+}
+
+impl ShownSecret {
+    /// Stands for all secrets of one token.
+    pub const fn token(&self) -> &SecretHash {
+        match self {
+            Self::Token(hash) | Self::BrowserSession { hash, token: None } => hash,
+            Self::BrowserSession { token: Some(token), .. } => token,
+        }
     }
 }
 
@@ -111,13 +146,7 @@ impl Credentials {
     /// Issues the secret for the local user's own commands.
     pub fn issue_local_operator(&self) -> String {
         let secret = new_secret();
-        let holder = Caller {
-            authority: Authority::Operator,
-            identity: LOCAL_OPERATOR.into(),
-            scope: Scope::All,
-            credential: None,
-        };
-        self.write().holders.insert(SecretHash::from_secret(&secret), holder);
+        self.write().holders.insert(SecretHash::from_secret(&secret), Caller::local_operator());
         secret
     }
 

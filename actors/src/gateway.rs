@@ -13,7 +13,7 @@ use crate::{
 use domain::{content::Content, ids::ReviewId, review::Command, reviewer_pool::PoolEvent, time::Now};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::sync::Arc;
-use store::{Change, CommitReply, PoolChange, ReviewerRow, StoreError, WebhookChange, Writer};
+use store::{BrowserSessionChange, Change, CommitReply, PoolChange, ReviewerRow, StoreError, WebhookChange, Writer};
 use tokio::sync::oneshot;
 
 /// Messages handled by the [`Gateway`].
@@ -26,6 +26,8 @@ pub(crate) enum GatewayMessage {
     CommitPool { change: Box<PoolChange>, done: oneshot::Sender<Result<(), StoreError>> },
     /// Writes a change of a webhook. The answer is the number of rows that changed.
     CommitWebhook { change: Box<WebhookChange>, done: oneshot::Sender<Result<u64, StoreError>> },
+    /// Writes a change of a browser's session. The answer is the number of rows that changed.
+    CommitBrowserSession { change: Box<BrowserSessionChange>, done: oneshot::Sender<Result<u64, StoreError>> },
 }
 
 /// Data that travels with a command and that the rules do not look at.
@@ -101,6 +103,17 @@ impl Reviews {
     pub(crate) async fn update_webhook(&self, change: WebhookChange) -> Result<u64, BrokerError> {
         let (done, saved) = oneshot::channel();
         self.gateway.send(GatewayMessage::CommitWebhook { change: Box::new(change), done });
+        self.changed_rows(saved).await
+    }
+
+    /// Writes a change of a browser's session and returns the number of rows that changed.
+    pub(crate) async fn update_browser_session(&self, change: BrowserSessionChange) -> Result<u64, BrokerError> {
+        let (done, saved) = oneshot::channel();
+        self.gateway.send(GatewayMessage::CommitBrowserSession { change: Box::new(change), done });
+        self.changed_rows(saved).await
+    }
+
+    async fn changed_rows(&self, saved: oneshot::Receiver<Result<u64, StoreError>>) -> Result<u64, BrokerError> {
         let saved = saved.await.map_err(|_| self.shared.dropped_reply())?;
         saved.map_err(|error| BrokerError::NotSaved { why: error.to_string() })
     }
@@ -139,6 +152,7 @@ impl Actor for Gateway {
             GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),
             GatewayMessage::CommitPool { change, done } => self.writer.commit_pool_change(change, done),
             GatewayMessage::CommitWebhook { change, done } => self.writer.commit_webhook_change(change, done),
+            GatewayMessage::CommitBrowserSession { change, done } => self.writer.commit_session_change(change, done),
         }
         Ok(())
     }

@@ -126,7 +126,8 @@ error_codes! {
     401:
         TokenNeeded = "token_needed",
         UnknownToken = "unknown_token",
-        UnknownTicket = "unknown_ticket";
+        UnknownTicket = "unknown_ticket",
+        UnknownCode = "unknown_code";
     // The caller may not do this, whatever the state.
     403:
         WrongRole = "wrong_role",

@@ -20,7 +20,7 @@ pub struct LiveReady {
     pub kind: ReadyType,
     /// Continue with `since` equal to it if the connection is lost before the first event.
     pub seq: u64,
-    /// Changes with every build of the broker.
+    /// Identifies the files of the page. Another value than before means that the broker was updated: reload the page.
     pub build: String,
     /// Identifies the database. Another value means that another broker answers at this address.
     pub database_id: String,

@@ -3,7 +3,7 @@
 use crate::{admin, claims, files, history, issues, json_schema, messages, proposals, reviewer_pool, reviews};
 use crate::{
     route::{Format, Route},
-    stats, verdicts, webhooks,
+    session, stats, verdicts, webhooks,
 };
 use domain::{credential::Authority, review::Role};
 use http::Method;
@@ -25,7 +25,7 @@ pub trait Operation {
 /// Who may call an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequiredRole {
-    /// Anyone, also without a token where tokens are required. Reveals nothing about this broker.
+    /// Anyone, also without a token where tokens are required. Reveals nothing about reviews.
     Public,
     /// Every valid caller.
     Any,
@@ -402,6 +402,11 @@ operations! {
     ListProjects(admin::NoArguments) -> admin::ListProjectsResponse {
         rest "list_projects", "Projects", Any, Read,
         GET "/projects" as "list_projects",
+    }
+    /// Returns the caller as the broker knows it, and the broker that answers. Needs no token.
+    GetWhoami(admin::NoArguments) -> session::Whoami {
+        rest "whoami", "Who calls", Public, Read,
+        GET "/whoami" as "whoami",
     }
     /// Operator: returns the end of the output of a pool reviewer.
     GetReviewerLogs(reviewer_pool::ReviewerLogRequest) -> reviewer_pool::ReviewerLogResponse {

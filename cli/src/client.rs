@@ -9,13 +9,17 @@ use crate::{CliError, NO_BROKER, config_overrides::ConfigArgs, terminal};
 use anyhow::{Context as _, anyhow};
 use api::{BROKER_PID_HEADER, ErrorBody, Operation, route::EncodedRequest};
 use config::DataDir;
-use domain::text::{escape, truncate};
+use domain::{
+    ids::ReviewNumber,
+    text::{escape, truncate},
+};
 use git::ClientRepo;
 use reqwest::{
-    Response, StatusCode,
+    Method, Response, StatusCode,
     header::{AUTHORIZATION, HeaderMap, HeaderValue},
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 use std::{cell::RefCell, path::PathBuf};
 
 /// Characters of an unreadable answer that an error quotes.
@@ -112,14 +116,30 @@ impl Client {
         &self,
         request: &O::Request,
     ) -> Result<T, CliError> {
-        let text = self.open(&EncodedRequest::new::<O>(request)?).await?.text().await?;
-        let unreadable = || format!("the broker's answer cannot be read: {}", quoted(&text));
-        Ok(serde_json::from_str(&text).with_context(unreadable)?)
+        self.read(&EncodedRequest::new::<O>(request)?).await
     }
 
     /// The text at a path that is not an operation.
     pub(crate) async fn get(&self, path: &str, query: &impl Serialize) -> Result<String, CliError> {
         Ok(self.open(&EncodedRequest::get(path, query)?).await?.text().await?)
+    }
+
+    /// Posts to a path that is not an operation.
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str, body: Map<String, Value>) -> Result<T, CliError> {
+        let request = EncodedRequest { method: Method::POST, target: path.to_owned(), body: Some(body) };
+        self.read(&request).await
+    }
+
+    /// The address of a path of the page.
+    pub(crate) fn page_url(&self, path: &str) -> String {
+        format!("{}{path}", self.broker.borrow().url)
+    }
+
+    /// Sends a request and reads its response as `T`.
+    async fn read<T: DeserializeOwned>(&self, request: &EncodedRequest) -> Result<T, CliError> {
+        let text = self.open(request).await?.text().await?;
+        let unreadable = || format!("the broker's answer cannot be read: {}", quoted(&text));
+        Ok(serde_json::from_str(&text).with_context(unreadable)?)
     }
 
     /// Sends a request and returns the response if it is a success.
@@ -166,6 +186,11 @@ impl Client {
         }
         http.send().await
     }
+}
+
+/// The path of a review in the page.
+pub(crate) fn review_path(number: ReviewNumber) -> String {
+    format!("/r/{}", number.0)
 }
 
 fn quoted(text: &str) -> String {

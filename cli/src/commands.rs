@@ -10,6 +10,7 @@ pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod issues;
 pub(crate) mod list;
+pub(crate) mod open;
 pub(crate) mod personas;
 pub(crate) mod receipt;
 pub(crate) mod request;

@@ -53,7 +53,7 @@ impl IdentityArgs {
 }
 
 /// The name from git or, without one, from the system.
-async fn local_name(dir: &Path) -> Option<String> {
+pub async fn local_name(dir: &Path) -> Option<String> {
     let from_git = UserRepo::at(dir.to_owned()).try_git(["config", "user.name"]).await;
     let from_git = from_git.ok().filter(|output| output.success).map(|output| output.text());
     let from_system = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());

@@ -19,6 +19,7 @@ mod text_input;
 
 pub use config_overrides::{ConfigArgs, ResolvedConfig};
 pub use error::CliError;
+pub use identity_args::local_name;
 pub use signals::Signals;
 
 use clap::{ArgMatches, Subcommand};
@@ -54,6 +55,8 @@ pub enum Command {
     /// Wait until a review is decided; the exit code is the outcome
     #[command(after_help = wait::EXIT_CODES)]
     Wait(wait::Args),
+    /// Open the page in a browser, at one review or at the start
+    Open(open::Args),
     /// Print the proposed diff
     Diff(diff::DiffArgs),
     /// Reviewer: claim a seat of a review
@@ -147,6 +150,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Show(args) => small(show::run(args)),
         Command::Status(args) => small(review_actions::status(args)),
         Command::Wait(args) => small(wait::run(args)),
+        Command::Open(args) => small(open::run(args)),
         Command::Diff(args) => small(diff::diff(args)),
         Command::Claim(args) => small(review_actions::claim(args)),
         Command::AddSeat(args) => small(review_actions::add_seat(args)),

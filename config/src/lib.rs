@@ -86,6 +86,8 @@ pub struct Server {
 #[serde(deny_unknown_fields)]
 pub struct Auth {
     pub required: bool,
+    #[serde(with = "duration")]
+    pub session_lifetime: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

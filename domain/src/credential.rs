@@ -51,6 +51,11 @@ impl SecretHash {
         Self(hex(&Sha256::digest(secret.as_bytes())))
     }
 
+    /// The hash as it was stored.
+    pub fn from_stored(hash: String) -> Self {
+        Self(hash)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

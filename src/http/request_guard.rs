@@ -2,19 +2,20 @@
 //!
 //! It rejects what a web page in the user's browser could send: a foreign Host (DNS rebinding), a foreign Origin, a
 //! cross-site fetch, a form. Only a link to the page may be followed from another site. It then authenticates the
-//! caller by its token and reads the body within limits.
+//! caller by its token or, if it is the page, by its cookie, and reads the body within limits.
 
 use super::{
     Route, page,
     problem_details::{problem, unavailable},
+    session,
 };
 use crate::{
-    live_events::{TicketHolder, Tickets},
+    one_time_code::{CodeHolder, OneTimeCodes},
     trace_id::TraceId,
 };
 use actors::{
     Broker,
-    credentials::{Authority, Scope, SecretHash},
+    credentials::{Authority, Scope, SecretHash, ShownSecret},
 };
 use api::{BROKER_PID_HEADER, ErrorBody, ErrorCode, RequiredRole};
 use axum::{
@@ -50,7 +51,7 @@ pub struct RequestGuard {
     /// Looks up tokens; without it every token is unknown.
     broker: Option<Broker>,
     token_required: bool,
-    tickets: Tickets,
+    tickets: OneTimeCodes,
     body_bytes: usize,
     body_timeout: Duration,
     large: Semaphore,
@@ -63,7 +64,7 @@ impl RequestGuard {
             hosts: Vec::new(),
             broker: None,
             token_required: false,
-            tickets: Tickets::default(),
+            tickets: OneTimeCodes::default(),
             body_bytes,
             body_timeout,
             large: Semaphore::new(MAX_LARGE_BODIES),
@@ -79,7 +80,7 @@ impl RequestGuard {
         self
     }
 
-    /// Looks up tokens in `broker`. If `required`, a request without a token is rejected.
+    /// Looks up tokens and sessions in `broker`. If `required`, a request without a token is rejected.
     #[must_use]
     pub fn with_tokens(self, broker: Broker, required: bool) -> Self {
         Self { broker: Some(broker), token_required: required, ..self }
@@ -87,7 +88,7 @@ impl RequestGuard {
 
     /// Accepts these tickets instead of a token when a WebSocket is opened.
     #[must_use]
-    pub fn with_tickets(self, tickets: Tickets) -> Self {
+    pub fn with_tickets(self, tickets: OneTimeCodes) -> Self {
         Self { tickets, ..self }
     }
 
@@ -142,21 +143,22 @@ impl RequestGuard {
         is_known && !has_user && authority.port_u16().unwrap_or(80) == self.port
     }
 
-    /// Finds the caller by the token or ticket of the request. An unknown token is rejected even if none is required:
-    /// its holder expects to be identified.
-    async fn authenticate(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<TicketHolder, ErrorBody> {
+    /// Finds the caller by the token, ticket or cookie of the request. An unknown token is rejected even if none is
+    /// required: its holder expects to be identified. An unknown cookie is ignored: the browser sends it by itself.
+    async fn authenticate(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<CodeHolder, ErrorBody> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let holder = match (values.next(), values.next(), &self.broker) {
             (None, _, _) => match ticket(uri) {
                 Some(ticket) => self.tickets.redeem(ticket).ok_or_else(|| {
                     ErrorBody::new(ErrorCode::UnknownTicket, "the ticket is unknown, used or expired")
                 })?,
-                None => TicketHolder { caller: None, secret: None },
+                None => self.find_session(headers).await?.unwrap_or_default(),
             },
             (Some(header), None, Some(broker)) => {
                 let secret = SecretHash::from_secret(bearer_secret(header).ok_or_else(unknown_token)?);
                 let found = broker.identify(&secret).await.map_err(|error| unavailable(&error))?;
-                TicketHolder { caller: Some(found.ok_or_else(unknown_token)?), secret: Some(secret) }
+                let secret = ShownSecret::Token(secret);
+                CodeHolder { caller: Some(found.ok_or_else(unknown_token)?), secret: Some(secret) }
             }
             (Some(_), _, _) => return Err(unknown_token()),
         };
@@ -165,7 +167,7 @@ impl RequestGuard {
         match &holder.caller {
             None if self.token_required && required != RequiredRole::Public => {
                 let error = "this broker requires a token (Authorization: Bearer …); create one with `countersign \
-                             token create`";
+                             token create`, or sign in to the page with `countersign open`";
                 Err(ErrorBody::new(ErrorCode::TokenNeeded, error))
             }
             Some(caller) if is_operators && caller.authority != Authority::Operator => {
@@ -177,6 +179,36 @@ impl RequestGuard {
             }
             Some(_) | None => Ok(holder),
         }
+    }
+
+    /// The caller by the session cookie of a request of the page.
+    async fn find_session(&self, headers: &HeaderMap) -> Result<Option<CodeHolder>, ErrorBody> {
+        let (Some(broker), Some(secret)) = (&self.broker, session::secret_in(headers, self.port)) else {
+            return Ok(None);
+        };
+        if !self.is_of_own_page(headers) {
+            return Ok(None);
+        }
+        let found = broker.identify_session(&SecretHash::from_secret(secret)).await;
+        let found = found.map_err(|error| unavailable(&error))?;
+        Ok(found.map(|(caller, secret)| CodeHolder { caller: Some(caller), secret: Some(secret) }))
+    }
+
+    /// Whether a browser says that a page of the broker sent the request. Browsers send cookies also with requests of
+    /// other pages on the same host, whatever their port. The other headers are checked already: an Origin is the own.
+    fn is_of_own_page(&self, headers: &HeaderMap) -> bool {
+        match headers.get("sec-fetch-site") {
+            Some(site) => site == "same-origin",
+            None if headers.contains_key(header::ORIGIN) => true,
+            // At an address that is neither loopback nor HTTPS, a GET request has no other sign than this.
+            None => headers.get(header::REFERER).is_some_and(|referrer| self.is_own_address(referrer)),
+        }
+    }
+
+    fn is_own_address(&self, address: &HeaderValue) -> bool {
+        let address = address.to_str().ok().and_then(|address| address.strip_prefix("http://"));
+        let authority = address.and_then(|address| address.split(['/', '?', '#']).next());
+        authority.is_some_and(|own| own.parse().is_ok_and(|own| self.is_own_authority(&own)))
     }
 
     async fn read_body(&self, body: Body) -> Result<ReadBody<'_>, ErrorBody> {
@@ -226,12 +258,13 @@ impl RequestGuard {
     /// Reads the whole body here, so that every route has the same limits of size and time.
     async fn handle(&self, mut request: Request, next: Next) -> Result<Response, ErrorBody> {
         self.check_headers(request.method(), request.uri(), request.headers())?;
-        let TicketHolder { caller, secret } =
+        let CodeHolder { caller, secret } =
             self.authenticate(request.method(), request.uri(), request.headers()).await?;
         caller.map(|caller| request.extensions_mut().insert(caller));
         secret.map(|secret| request.extensions_mut().insert(secret));
         // Handlers do not need the secret, and without it they cannot log it.
         request.headers_mut().remove(header::AUTHORIZATION);
+        request.headers_mut().remove(header::COOKIE);
         if !carries_body(request.method()) {
             return Ok(next.run(request).await);
         }

@@ -10,7 +10,7 @@ use crate::{
     service::{CallContext, CallError, JsonText, Service},
     trace_id::TraceId,
 };
-use actors::Caller;
+use actors::{Caller, credentials::ShownSecret};
 use api::{ErrorBody, ErrorCode, Format, OperationId, Route, client_repo_header, decode::Malformed};
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -41,6 +41,7 @@ impl ApiRequest {
     fn context(&self) -> CallContext<'_> {
         CallContext {
             caller: self.parts.extensions.get::<Caller>(),
+            is_signed_in: matches!(self.parts.extensions.get(), Some(ShownSecret::BrowserSession { .. })),
             client_repo: self.parts.headers.get(client_repo_header::HEADER),
             trace: TraceId::current(),
             ..CallContext::default()

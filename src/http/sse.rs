@@ -5,7 +5,7 @@ use crate::{
     live_events::{EventStream, Events, EventsQuery, HEARTBEAT_INTERVAL, StreamItem, encode_frame},
     service::CallError,
 };
-use actors::{Caller, credentials::SecretHash};
+use actors::{Caller, credentials::ShownSecret};
 use api::decode::Malformed;
 use axum::{
     Extension,
@@ -33,7 +33,7 @@ pub(super) async fn subscribe(
     State(events): State<Events>,
     query: Result<Query<EventsQuery>, QueryRejection>,
     caller: Option<Extension<Caller>>,
-    secret: Option<Extension<SecretHash>>,
+    secret: Option<Extension<ShownSecret>>,
     connection: Option<Extension<Connection>>,
     headers: HeaderMap,
 ) -> Result<Response, CallError> {

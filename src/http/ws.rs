@@ -6,10 +6,11 @@ use super::{
     sse::{END_TIMEOUT, STALL_TIMEOUT},
 };
 use crate::{
-    live_events::{EndReason, EventStream, Events, EventsQuery, StreamItem, TICKET_LIFETIME, TicketHolder},
+    live_events::{EndReason, EventStream, Events, EventsQuery, StreamItem},
+    one_time_code::{CODE_LIFETIME, CodeHolder},
     service::CallError,
 };
-use actors::{Caller, credentials::SecretHash};
+use actors::{Caller, credentials::ShownSecret};
 use api::{ErrorBody, ErrorCode, decode::Malformed};
 use axum::{
     Extension,
@@ -33,7 +34,7 @@ pub(super) async fn subscribe(
     State(events): State<Events>,
     query: Result<Query<EventsQuery>, QueryRejection>,
     caller: Option<Extension<Caller>>,
-    secret: Option<Extension<SecretHash>>,
+    secret: Option<Extension<ShownSecret>>,
     connection: Option<Extension<Connection>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, CallError> {
@@ -153,12 +154,12 @@ async fn close(mut socket: WebSocket, reason: EndReason, seq: u64) {
 pub(super) async fn issue_ticket(
     State(events): State<Events>,
     caller: Option<Extension<Caller>>,
-    secret: Option<Extension<SecretHash>>,
+    secret: Option<Extension<ShownSecret>>,
 ) -> Result<Response, CallError> {
-    let holder = TicketHolder { caller: caller.map(|caller| caller.0), secret: secret.map(|secret| secret.0) };
+    let holder = CodeHolder { caller: caller.map(|caller| caller.0), secret: secret.map(|secret| secret.0) };
     let busy = || ErrorBody::new(ErrorCode::Busy, "too many unused tickets; they expire within half a minute");
     let ticket = events.tickets().issue(holder).ok_or_else(busy)?;
-    let body = json!({ "ticket": ticket, "expires_in_seconds": TICKET_LIFETIME.as_secs() });
+    let body = json!({ "ticket": ticket, "expires_in_seconds": CODE_LIFETIME.as_secs() });
     let mut response = with_json(StatusCode::OK, &body);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)

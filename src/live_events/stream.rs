@@ -6,8 +6,9 @@ use super::{
     broadcaster::{Broadcaster, Subscription},
     stream_limits::StreamPermit,
 };
-use actors::Broker;
-use domain::credential::SecretHash;
+use crate::broker_identity::BrokerIdentity;
+use actors::{Broker, credentials::ShownSecret};
+use api::live_frames::{LiveReady, ReadyType};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
@@ -22,7 +23,8 @@ const MAX_BATCH: usize = 64;
 pub(crate) struct EventStream {
     broker: Broker,
     source: EventSource,
-    secret: Option<SecretHash>,
+    secret: Option<ShownSecret>,
+    identity: Arc<BrokerIdentity>,
     closing: CancellationToken,
     heartbeat: Interval,
     /// The heartbeat is due and was not sent yet.
@@ -75,7 +77,7 @@ impl EventStream {
         filter: EventFilter,
         since: u64,
         until: Option<u64>,
-        secret: Option<SecretHash>,
+        secret: Option<ShownSecret>,
         permit: StreamPermit,
     ) -> Self {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT_INTERVAL, HEARTBEAT_INTERVAL);
@@ -92,6 +94,7 @@ impl EventStream {
             broker: events.0.broker.clone(),
             source,
             secret,
+            identity: Arc::clone(&events.0.identity),
             closing: events.0.closing.clone(),
             heartbeat,
             is_heartbeat_due: false,
@@ -110,7 +113,14 @@ impl EventStream {
 
     /// The first message of a stream. It says where to resume before any event has arrived.
     pub(crate) fn greeting(&self) -> String {
-        json!({ "type": "ready", "seq": self.source.seq }).to_string()
+        let BrokerIdentity { build, database_id, .. } = &*self.identity;
+        let ready = LiveReady {
+            kind: ReadyType::Ready,
+            seq: self.source.seq,
+            build: (*build).to_owned(),
+            database_id: database_id.clone(),
+        };
+        serde_json::to_string(&ready).unwrap_or_default()
     }
 
     /// Cancel safe.
@@ -125,7 +135,7 @@ impl EventStream {
             }
         }
         let is_revoked = match &self.secret {
-            Some(secret) => matches!(self.broker.identify(secret).await, Ok(None)),
+            Some(secret) => matches!(self.broker.is_still_valid(secret).await, Ok(false)),
             None => false,
         };
         self.is_heartbeat_due = false;

@@ -2,8 +2,11 @@
 //! the service directly.
 
 use super::{CallContext, CallError, ConfigView, Service, Settings};
-use crate::{serve, webhooks::Webhooks};
-use actors::{Caller, Running, credentials::Scope};
+use crate::{broker_identity::BrokerIdentity, serve, webhooks::Webhooks};
+use actors::{
+    Caller, Running,
+    credentials::{Scope, SecretHash},
+};
 use api::OperationId;
 use config::Config;
 use serde_json::{Value, json};
@@ -30,13 +33,20 @@ impl World {
             claim_lease: Duration::from_secs(1200),
         };
         let webhooks = Webhooks::start(&running.broker, &config).unwrap();
-        let service = Service::new(running.broker.clone(), settings, ConfigView::new(&config), webhooks);
+        let identity = BrokerIdentity::new("test".into(), false, false, dir.path().into());
+        let view = ConfigView::new(&config);
+        let service = Service::new(running.broker.clone(), settings, view, webhooks, identity.into());
         Self { running, service, _dir: dir }
     }
 
     fn issue(&self, identity: &str) -> Caller {
         let (secret, _) = self.service.broker.credentials().issue(identity, Scope::Project(None));
         self.service.broker.credentials().find(&secret).unwrap()
+    }
+
+    async fn can_sign_in(&self, secret: &str) -> bool {
+        let hash = SecretHash::from_secret(secret);
+        self.service.broker.create_session(&hash, Duration::from_secs(60)).await.unwrap().is_some()
     }
 
     async fn call(&self, caller: Option<&Caller>, operation: OperationId, arguments: Value) -> Result<Value, Value> {
@@ -154,4 +164,13 @@ async fn a_draining_reviewer_gets_no_new_review_but_may_finish() {
     let verdict = json!({ "review_id": held, "verdict": "approved", "claim_generation": generation });
     world.call(Some(&pool), OperationId::SubmitVerdict, verdict).await.unwrap();
     world.running.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_pool_reviewer_cannot_sign_in_to_the_page() {
+    let world = World::start().await;
+    let (secret, _) = world.service.broker.credentials().issue("codex-r1", Scope::All);
+    assert!(!world.can_sign_in(&secret).await);
+    assert!(world.can_sign_in(&world.service.broker.credentials().issue_local_operator()).await);
+    assert!(!world.can_sign_in("cs_unknown").await);
 }

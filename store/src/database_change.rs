@@ -1,9 +1,10 @@
-//! Types for the changes that the store's writer commits: of a review, of the reviewer pool, or of a webhook. Each is
-//! written completely or not at all.
+//! Types for the changes that the store's writer commits: of a review, of the reviewer pool, of a webhook, or of a
+//! session. Each is written completely or not at all.
 
 use crate::{StoreError, query_types::ReviewerRow};
 use domain::{
     content::Content,
+    credential::SecretHash,
     finding::Finding,
     review::{LoggedEvent, Review},
     reviewer_pool::PoolEvent,
@@ -92,4 +93,19 @@ pub enum WebhookStep {
 pub enum DeliverySelector {
     All,
     Seqs(Vec<u64>),
+}
+
+/// A change to the sessions of browsers.
+#[derive(Debug, Clone)]
+pub enum BrowserSessionChange {
+    /// `token` is the hash of the token that signs in; `None`: the local operator.
+    Create {
+        hash: SecretHash,
+        token: Option<SecretHash>,
+        at: Timestamp,
+        expires_at: Timestamp,
+    },
+    Remove {
+        hash: SecretHash,
+    },
 }

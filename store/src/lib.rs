@@ -17,13 +17,15 @@ pub mod read_only_database;
 mod sqlite;
 mod tokens;
 
-pub use database_change::{Change, CommitReply, DeliverySelector, PoolChange, WebhookChange, WebhookStep};
+pub use database_change::{
+    BrowserSessionChange, Change, CommitReply, DeliverySelector, PoolChange, WebhookChange, WebhookStep,
+};
 pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use query_types::{
-    CounterPatchRow, DedicatedReviewer, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding, Page,
-    ProcessIdentity, ProjectQueue, ReviewFilter, ReviewerEnd, ReviewerRow, ReviewerSession, ReviewerWork, RoundRow,
-    SeatRow, SessionTotals, StatsPeriod, WaitingReview, WebhookRow,
+    BrowserSession, CounterPatchRow, DedicatedReviewer, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding,
+    Page, ProcessIdentity, ProjectQueue, ReviewFilter, ReviewerEnd, ReviewerRow, ReviewerSession, ReviewerWork,
+    RoundRow, SeatRow, SessionTotals, StatsPeriod, WaitingReview, WebhookRow,
 };
 pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};

@@ -1,6 +1,8 @@
 //! Types for database queries: the filters they take, and the rows they return.
 
+use crate::tokens::Token;
 use domain::{
+    credential::SecretHash,
     event_kind::EventKind,
     finding::{Finding, FindingNumber, FindingStatus, Severity},
     ids::{ReviewId, ReviewNumber},
@@ -287,6 +289,13 @@ pub struct ProjectQueue {
     pub reviews: u64,
     /// Free seats of these and of reviews that were started.
     pub free_seats: u64,
+}
+
+/// The session of a browser that is signed in.
+#[derive(Debug, Clone)]
+pub struct BrowserSession {
+    /// The token that signed in, with its hash; `None`: the local operator.
+    pub token: Option<(SecretHash, Token)>,
 }
 
 /// A webhook that is or was configured.

@@ -154,6 +154,12 @@ impl Tokens {
         Ok(done.execute(&mut self.0).await.map_err(write_error)?.rows_affected())
     }
 
+    /// Signs out the browsers of the local operator, who has no token in the table. Returns the number of sessions.
+    pub async fn end_local_sessions(&mut self) -> Result<u64, StoreError> {
+        let done = sqlx::query!("DELETE FROM sessions WHERE token IS NULL").execute(&mut self.0).await;
+        Ok(done.map_err(write_error)?.rows_affected())
+    }
+
     pub async fn close(self) -> Result<(), StoreError> {
         Ok(self.0.close().await?)
     }

@@ -12,5 +12,6 @@ mod request_guard;
 mod resources_and_prompts;
 mod rest;
 mod rest_diffs;
+mod session;
 mod tool_list;
 mod webhooks;

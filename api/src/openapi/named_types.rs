@@ -4,7 +4,7 @@ use crate::{
     json_schema::{NamedSchemas, reference, referenced_name},
     live_frames::LiveFrame,
     operation::OperationId,
-    session::Whoami,
+    session::{CreateSessionRequest, SessionCode},
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -25,7 +25,7 @@ impl NamedTypes {
             .collect();
         // Types that no operation of the table returns.
         named.schema(|generator| generator.subschema_for::<LiveFrame>());
-        named.schema(|generator| generator.subschema_for::<Whoami>());
+        named.schema(|generator| generator.subschema_for::<SessionCode>());
         let mut schemas = named.collected();
 
         let mut named = NamedSchemas::of_requests();
@@ -33,6 +33,7 @@ impl NamedTypes {
             .iter()
             .map(|id| (*id, named.schema(|generator| id.request_with_references(generator))))
             .collect();
+        named.schema(|generator| generator.subschema_for::<CreateSessionRequest>());
         let mut of_requests = named.collected();
         // A request forbids unknown fields, so a type of both may have two schemas.
         let differs = |(name, schema): (&String, &Value)| schemas.get(name).is_some_and(|other| other != schema);

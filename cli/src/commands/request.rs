@@ -5,6 +5,7 @@ pub(crate) mod change_source;
 
 use crate::{
     CliError,
+    client::{Client, review_path},
     commands::wait::{self, WaitArgs},
     error::{parse_optional, parse_variant, possible_values},
     identity_args::{Caller, IdentityArgs},
@@ -329,17 +330,17 @@ async fn submit(caller: &Caller, request: &CreateReviewRequest, wait: &WaitArgs)
     let submitted = client.execute::<CreateReview>(request).await?;
     let next = || review::waiting_on(&submitted.head.waiting_on) + &review::next(&submitted.head);
     let Some(limit) = wait.wait else {
-        return print(client.json, &submitted, |submitted| render(submitted) + &next());
+        return print(client.json, &submitted, |submitted| render(submitted, client) + &next());
     };
     // With --json only the final result is printed.
     if !client.json {
-        terminal::write(&render(&submitted))?;
+        terminal::write(&render(&submitted, client))?;
     }
     let review_id = submitted.head.review_id.to_string();
     wait::wait(client, &review_id, Some(submitted.head.version), limit, false).await
 }
 
-fn render(submitted: &CreateReviewResponse) -> String {
+fn render(submitted: &CreateReviewResponse, client: &Client) -> String {
     let CreateReviewResponse { head, files, priority, .. } = submitted;
     let action = if submitted.revised { format!("round {}", head.current_round) } else { "submitted".into() };
     let changed = if submitted.diff.has_diff { review::changed_files(files) } else { "no diff".into() };
@@ -357,5 +358,7 @@ fn render(submitted: &CreateReviewResponse) -> String {
         let problem = one_line(submitted.diff.validation_error.as_deref().unwrap_or_default());
         out.push_str(&paint(style::BAD, &indented(&format!("✗ the diff does not apply: {problem}"), 2)));
     }
+    // Not wrapped: terminals make a link of it.
+    let _ = writeln!(out, "  {}", client.page_url(&review_path(head.number)));
     out
 }

@@ -40,7 +40,8 @@ pub enum Command {
     },
     /// Revoke a token, effective from the next call
     Revoke {
-        /// Number of the token, or a name to revoke all tokens of that name
+        /// Number of the token, or a name to revoke all tokens of that name; `operator` signs out the browsers of the
+        /// local user
         #[arg(value_name = "ID|NAME")]
         id_or_name: String,
         #[command(flatten)]
@@ -138,14 +139,20 @@ async fn revoke(id_or_name: &str, config: &ConfigArgs) -> Result<(), CliError> {
         Ok(id) => TokenSelector::Id(id),
         Err(_) => TokenSelector::Identity(id_or_name.to_owned()),
     };
-    let revoked = match open(&data_dir).await? {
+    let (revoked, sessions) = match open(&data_dir).await? {
         Some(mut tokens) => {
             let revoked = tokens.revoke(&selector, now()).await?;
+            // The local operator's token is not in the table and ends with the broker, but its browsers stay signed in.
+            let sessions = if id_or_name == LOCAL_OPERATOR { tokens.end_local_sessions().await? } else { 0 };
             tokens.close().await?;
-            revoked
+            (revoked, sessions)
         }
-        None => 0,
+        None => (0, 0),
     };
+    if sessions > 0 {
+        writeln!(io::stderr(), "signed out {} of the local operator", count(sessions, "browser"))?;
+        return Ok(());
+    }
     if revoked == 0 {
         let name = escape(id_or_name);
         return Err(anyhow!("no active token {name:?}; `countersign token list` shows all").into());

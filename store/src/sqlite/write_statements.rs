@@ -1,7 +1,7 @@
 //! SQL statements that write a review, its events and its findings. All statements are prepared when the database is
 //! opened, so one that does not fit the schema fails the start and not a review.
 
-use super::{reviewer_pool, webhooks};
+use super::{browser_sessions, reviewer_pool, webhooks};
 use crate::{Change, StoreError};
 use domain::{
     content::{Content, ContentHash},
@@ -100,7 +100,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     connection.pragma_update(None, "cache_size", -16_384)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    let statements = || ALL.iter().chain(webhooks::STATEMENTS).chain(reviewer_pool::STATEMENTS);
+    let others = [webhooks::STATEMENTS, reviewer_pool::STATEMENTS, browser_sessions::STATEMENTS];
+    let statements = || ALL.iter().chain(others.into_iter().flatten());
     connection.set_prepared_statement_cache_capacity(statements().count() * 2);
     for sql in statements() {
         connection.prepare_cached(sql)?;

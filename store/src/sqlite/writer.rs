@@ -5,8 +5,8 @@
 //! It uses rusqlite rather than sqlx, which hands every statement to a worker thread. That costs more than the
 //! statement (docs/adr/0003-blocking-writer.md).
 
-use super::{reviewer_pool, webhooks, write_statements};
-use crate::{Change, CommitReply, Feed, PoolChange, Settings, StoreError, WebhookChange};
+use super::{browser_sessions, reviewer_pool, webhooks, write_statements};
+use crate::{BrowserSessionChange, Change, CommitReply, Feed, PoolChange, Settings, StoreError, WebhookChange};
 use domain::review::{Event, LoggedEvent, Review};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use rusqlite::{Connection, TransactionBehavior};
@@ -32,6 +32,7 @@ enum WriteRequest {
     Commit(Box<Change>, CommitReply),
     Pool(Box<PoolChange>, Reply<()>),
     Webhook(Box<WebhookChange>, Reply<u64>),
+    BrowserSession(Box<BrowserSessionChange>, Reply<u64>),
     SaveBoot { boot_id: String, offset_ms: i64, now_ms: i64, reply: Reply<()> },
 }
 
@@ -41,7 +42,7 @@ impl WriteRequest {
             Self::Commit(_, reply) | Self::Pool(_, reply) | Self::SaveBoot { reply, .. } => {
                 drop(reply.send(Err(error)));
             }
-            Self::Webhook(_, reply) => drop(reply.send(Err(error))),
+            Self::Webhook(_, reply) | Self::BrowserSession(_, reply) => drop(reply.send(Err(error))),
         }
     }
 }
@@ -125,6 +126,11 @@ impl Writer {
         self.send(WriteRequest::Webhook(change, reply));
     }
 
+    /// Queues a change to the session of a browser, a transaction of its own. The reply is the number of rows that changed.
+    pub fn commit_session_change(&self, change: Box<BrowserSessionChange>, reply: Reply<u64>) {
+        self.send(WriteRequest::BrowserSession(change, reply));
+    }
+
     /// Saves the offset between the broker's timeline and this boot of the machine.
     pub async fn save_boot(&self, boot_id: String, offset_ms: i64, now_ms: i64) -> Result<(), StoreError> {
         let (reply, saved) = oneshot::channel();
@@ -156,7 +162,11 @@ fn run(mut group_commit: GroupCommit, queue: &Receiver<WriteRequest>, max_batch:
                     let _ = reply.send(group_commit.write_pool_change(&change));
                 }
                 WriteRequest::Webhook(change, reply) => {
-                    let _ = reply.send(group_commit.write_webhook_change(&change));
+                    let _ = reply.send(group_commit.write_alone(|connection| webhooks::write(connection, &change)));
+                }
+                WriteRequest::BrowserSession(change, reply) => {
+                    let _ =
+                        reply.send(group_commit.write_alone(|connection| browser_sessions::write(connection, &change)));
                 }
                 WriteRequest::SaveBoot { boot_id, offset_ms, now_ms, reply } => {
                     let _ =
@@ -230,10 +240,10 @@ impl GroupCommit {
         Ok(())
     }
 
-    /// Writes a change to a webhook in a transaction of its own. Returns the number of rows that changed.
-    fn write_webhook_change(&mut self, change: &WebhookChange) -> Result<u64, StoreError> {
+    /// Writes a change without an event in a transaction of its own. Returns the number of rows that changed.
+    fn write_alone(&mut self, write: impl FnOnce(&Connection) -> Result<u64, StoreError>) -> Result<u64, StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let changed = webhooks::write(&transaction, change)?;
+        let changed = write(&transaction)?;
         transaction.commit()?;
         Ok(changed)
     }

@@ -44,9 +44,10 @@ fn every_route_is_described() {
             methods.as_object().unwrap().keys().map(move |method| (method.to_uppercase(), path.clone()))
         })
         .collect();
-    let method = |route: Route| match route {
-        Route::Api(operation) => operation.method.to_string(),
-        Route::Ticket => "POST".to_owned(),
+    let methods = |route: Route| match route {
+        Route::Api(operation) => vec![operation.method.as_str()],
+        Route::Ticket | Route::SessionCodes => vec!["POST"],
+        Route::Session => vec!["POST", "DELETE"],
         Route::Health
         | Route::Ready
         | Route::Actors
@@ -56,11 +57,11 @@ fn every_route_is_described() {
         | Route::PageAsset
         | Route::Favicon
         | Route::Docs(_)
-        | Route::Mcp(_) => "GET".to_owned(),
+        | Route::Mcp(_) => vec!["GET"],
     };
     let routed: BTreeSet<_> = Route::all()
         .filter(|route| route.path().starts_with("/api/") && !route.path().starts_with("/api/v1/docs"))
-        .map(|route| (method(route), route.path().to_owned()))
+        .flat_map(|route| methods(route).into_iter().map(move |method| (method.to_owned(), route.path().to_owned())))
         .collect();
     assert_eq!(described, routed);
     let ids: BTreeSet<_> = ROUTES.iter().map(|route| route.id).collect();

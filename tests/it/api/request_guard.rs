@@ -198,17 +198,18 @@ async fn requests_of_local_clients_are_allowed() {
                     send(&broker, "GET", route.path(), headers, "").await.assert(426, "upgrade_required");
                     continue;
                 }
-                Route::Ticket => {
+                Route::Ticket | Route::Session | Route::SessionCodes => {
                     let headers = [headers, &[JSON][..]].concat();
                     let is_twice = headers.iter().filter(|(name, _)| *name == JSON.0).count() > 1;
-                    send(
-                        &broker,
-                        "POST",
-                        route.path(),
-                        if is_twice { &headers[..headers.len() - 1] } else { &headers },
-                        "{}",
-                    )
-                    .await
+                    let headers = if is_twice { &headers[..headers.len() - 1] } else { &headers };
+                    let answer = send(&broker, "POST", route.path(), headers, "{}").await;
+                    // Past the guard, which lets them sign in: without a secret, and without a token.
+                    match route {
+                        Route::Session => answer.assert(400, "invalid_params"),
+                        Route::SessionCodes => answer.assert(401, "token_needed"),
+                        _ => assert_eq!(answer.status, 200, "{headers:?}: {answer:?}"),
+                    }
+                    continue;
                 }
                 // Past the guard; most routes then report that something is missing.
                 Route::Api(operation) if operation.method != "GET" || operation.path.contains('{') => {
@@ -334,7 +335,7 @@ async fn the_body_of_a_rejected_request_is_not_awaited() {
             | Route::PageAsset
             | Route::Favicon
             | Route::Docs(_) => "GET",
-            Route::Api(_) | Route::Mcp(_) | Route::Ticket => continue,
+            Route::Api(_) | Route::Mcp(_) | Route::Ticket | Route::Session | Route::SessionCodes => continue,
         };
         let mut wire = Wire::to(&broker).await;
         let (path, port) = (address(route), broker.port());
@@ -465,8 +466,12 @@ async fn a_connection_beyond_the_limit_is_refused() {
 async fn health_and_readiness_name_the_service() {
     let broker = TestBroker::start().await;
     let health = send(&broker, "GET", "/healthz", &[HOST], "").await;
-    let version = env!("CARGO_PKG_VERSION");
-    let expected = json!({ "status": "ok", "service": "countersign", "version": version, "pid": broker.pid() });
+    let (version, database_id) = (env!("CARGO_PKG_VERSION"), health.json()["database_id"].clone());
+    assert_eq!(database_id.as_str().map(str::len), Some(32));
+    let expected = json!({
+        "status": "ok", "service": "countersign", "version": version, "pid": broker.pid(), "build": ui::BUILD,
+        "database_id": database_id,
+    });
     assert_eq!((health.status, health.json()), (200, expected));
     let ready = send(&broker, "GET", "/readyz", &[HOST], "").await;
     assert_eq!((ready.status, ready.json()), (200, json!({ "status": "ready" })));

@@ -27,7 +27,7 @@ fn as_holder(broker: &TestBroker, secret: &str) -> TestClient {
 async fn knock(broker: &TestBroker, path: &str, headers: &[&str]) -> (u16, String, Option<String>) {
     let is_mcp = path.starts_with("/mcp");
     let http = reqwest::Client::new();
-    let is_ticket = path == Route::Ticket.path();
+    let is_ticket = [Route::Ticket, Route::Session, Route::SessionCodes].iter().any(|route| route.path() == path);
     // A stream that ends by itself.
     let target = if path == Route::Events.path() { format!("{path}?follow=false") } else { path.to_owned() };
     let is_post = is_mcp || is_ticket;
@@ -166,7 +166,8 @@ async fn with_required_tokens_every_route_asks_for_one() {
         if let Route::Api(operation) = route {
             let (bare, by_reviewer) =
                 (ask(&broker, operation, None).await, ask(&broker, operation, Some(&reviewer)).await);
-            assert_eq!(bare == 401, !path.ends_with("/openapi.json"), "{operation:?}: {bare}");
+            let is_public = path.ends_with("/openapi.json") || path.ends_with("/whoami");
+            assert_eq!(bare == 401, !is_public, "{operation:?}: {bare}");
             assert_ne!(by_reviewer, 401, "{operation:?}");
             continue;
         }
@@ -178,11 +179,15 @@ async fn with_required_tokens_every_route_asks_for_one() {
             }
             // The path with its parameters names no file.
             Route::PageAsset => assert_eq!((bare.0, status), (404, 404), "{path}"),
+            // Past the guard: a body without a code or a token.
+            Route::Session => assert_eq!((bare.0, status), (400, 400), "{path}"),
             Route::Actors | Route::Metrics => {
                 assert_eq!((bare.0, status, code.as_str()), (401, 403, "wrong_role"), "{path}");
             }
             Route::WebSocket => assert_eq!((bare.0, status, code.as_str()), (401, 426, "upgrade_required")),
-            Route::Events | Route::Ticket | Route::Mcp(_) => assert_eq!((bare.0, status), (401, 200), "{path}"),
+            Route::Events | Route::Ticket | Route::SessionCodes | Route::Mcp(_) => {
+                assert_eq!((bare.0, status), (401, 200), "{path}")
+            }
             Route::Api(_) => {}
         }
         if bare.0 == 401 {
@@ -192,6 +197,7 @@ async fn with_required_tokens_every_route_asks_for_one() {
             let expected = match route {
                 Route::WebSocket => 426,
                 Route::PageAsset => 404,
+                Route::Session => 400,
                 _ => 200,
             };
             assert_eq!(knock(&broker, path, &[own]).await.0, expected, "{path}");

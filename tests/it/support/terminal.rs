@@ -59,9 +59,10 @@ impl<'a> Transcript<'a> {
         ended
     }
 
-    /// The transcript with all times replaced.
+    /// The transcript with all times and the broker's port replaced.
     pub(crate) fn redacted(&self) -> String {
-        self.text.lines().map(|line| steps(&ages(&moments(line))) + "\n").collect()
+        let text = self.text.replace(&self.broker.url(""), "http://127.0.0.1:8321");
+        text.lines().map(|line| steps(&ages(&moments(line))) + "\n").collect()
     }
 }
 

@@ -313,6 +313,14 @@ export type CreateReviewResponse = {
   waiting_on: Turn[];
 };
 
+/** Signs a browser in: exactly one of the two. */
+export type CreateSessionRequest = {
+  /** A one-time code, from `countersign open`. */
+  code?: string;
+  /** A token. */
+  token?: string;
+};
+
 /** Response of redeliver and drop_dead_deliveries. */
 export type DeadDeliveriesResponse = {
   /** Number of dead deliveries concerned. */
@@ -803,7 +811,7 @@ export type LiveFrame = LiveReady | LiveDropped | LiveEvent;
 
 /** The first message: the stream has sent everything up to `seq`. */
 export type LiveReady = {
-  /** Changes with every build of the broker. */
+  /** Identifies the files of the page. Another value than before means that the broker was updated: reload the page. */
   build: string;
   /** Identifies the database. Another value means that another broker answers at this address. */
   database_id: string;
@@ -1486,6 +1494,13 @@ export type SeatState = {
   verdict?: Verdict;
 };
 
+/** A code with which a browser signs in as the holder of the token that asked for it. */
+export type SessionCode = {
+  /** Valid once. */
+  code: string;
+  expires_in_seconds: number;
+};
+
 /** An issue that an approval resolved. */
 export type SettledIssue = {
   issue_id: string;
@@ -1752,7 +1767,7 @@ export type Webhook = {
 export type Whoami = {
   /** What the token allows. `null` without a token: if no token is required, the caller acts as a local operator. */
   authority: Authority | null;
-  /** Changes with every build of the broker. */
+  /** Identifies the files of the page. Another value than before means that the broker was updated: reload the page. */
   build: string;
   /** Identifies the database. Another value means that another broker answers at this address. */
   database_id: string;
@@ -1764,7 +1779,7 @@ export type Whoami = {
   projects: string[] | null;
   /** The request carried a valid session cookie. */
   signed_in: boolean;
-  /** The name of the user that runs the broker, for a caller without a name. */
+  /** The name under which the commands of the broker's user act, for a caller without a name. Empty if it is unknown, or if the broker requires a token and the request has none. */
   suggested_name: string;
   /** The broker refuses calls without a token. */
   token_required: boolean;
@@ -2330,6 +2345,17 @@ export type Operations = {
     /** "approved" signs this content. "changes_requested" asks for another round. "rejected" rejects the whole idea and ends the review. "comment" does not change the status. */
     verdict: Verdict;
   }; answer: VerdictResponse };
+  /** Sign out */
+  delete_session: { args: Record<string, never>; answer: Whoami };
+  /** Sign in */
+  create_session: { args: {
+    /** A one-time code, from `countersign open`. */
+    code?: string | undefined;
+    /** A token. */
+    token?: string | undefined;
+  }; answer: Whoami };
+  /** A code to sign in with */
+  create_session_code: { args: Record<string, never>; answer: SessionCode };
   /** Statistics */
   get_review_stats: { args: {
     /** Adds the figures of each reviewer, persona, category or day of submission (UTC) in groups. Default "none". */
@@ -2370,6 +2396,8 @@ export type Operations = {
     /** Sequence numbers from list_dead_deliveries. */
     seqs?: number[] | undefined;
   }; answer: DeadDeliveriesResponse };
+  /** Who calls */
+  whoami: { args: Record<string, never>; answer: Whoami };
   /** A ticket for a WebSocket */
   get_ws_ticket: { args: Record<string, never>; answer: {
     expires_in_seconds: number;
@@ -2419,10 +2447,14 @@ export const operations = {
   take_over: ["POST", "/api/v1/reviews/{review_id}/take-over"],
   get_review_timeline: ["GET", "/api/v1/reviews/{review_id}/timeline"],
   submit_verdict: ["POST", "/api/v1/reviews/{review_id}/verdict"],
+  delete_session: ["DELETE", "/api/v1/session"],
+  create_session: ["POST", "/api/v1/session"],
+  create_session_code: ["POST", "/api/v1/session-codes"],
   get_review_stats: ["GET", "/api/v1/stats"],
   list_webhooks: ["GET", "/api/v1/webhooks"],
   list_dead_deliveries: ["GET", "/api/v1/webhooks/{webhook}/dead"],
   drop_dead_deliveries: ["POST", "/api/v1/webhooks/{webhook}/drop"],
   redeliver: ["POST", "/api/v1/webhooks/{webhook}/redeliver"],
+  whoami: ["GET", "/api/v1/whoami"],
   get_ws_ticket: ["POST", "/api/v1/ws-ticket"],
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;

@@ -1,0 +1,30 @@
+//! What a client learns about the broker that answers it, so that a page notices an updated broker or another database at
+//! its address.
+
+use std::path::PathBuf;
+use tokio::sync::OnceCell;
+
+pub struct BrokerIdentity {
+    /// Identifies the files of the page.
+    pub build: &'static str,
+    /// Identifies the database.
+    pub database_id: String,
+    /// The broker refuses calls without a token.
+    pub token_required: bool,
+    /// The broker plays the demo and keeps nothing.
+    pub is_demo: bool,
+    /// The folder whose git settings may name the user.
+    folder: PathBuf,
+    user_name: OnceCell<Option<String>>,
+}
+
+impl BrokerIdentity {
+    pub fn new(database_id: String, token_required: bool, is_demo: bool, folder: PathBuf) -> Self {
+        Self { build: ui::BUILD, database_id, token_required, is_demo, folder, user_name: OnceCell::new() }
+    }
+
+    /// The name under which the commands of the broker's user act. Looked up once, when a page first asks for it.
+    pub(crate) async fn user_name(&self) -> Option<&str> {
+        self.user_name.get_or_init(|| cli::local_name(&self.folder)).await.as_deref()
+    }
+}
