@@ -55,6 +55,7 @@ Measures a release build of the broker. Each figure stands beside its baseline f
   instructions  counts the instructions of a call with valgrind, against benches/instructions.json
                   (not part of a run without a section)
 
+  --compare FILE   only measure complete reviews, with this build against another program file of the broker
   --quick          measure little: for trying things out
   --json FILE      write all figures as JSON
   --record         add the ratios to benches/history.jsonl
@@ -111,6 +112,7 @@ struct Options {
     is_checked: bool,
     is_new_baseline: bool,
     json: Option<PathBuf>,
+    compare: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -118,7 +120,7 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let result = match words.first().map(String::as_str) {
         Some(noop_mcp_server::FLAG) => {
-            runtime.block_on(noop_mcp_server::serve());
+            runtime.block_on(noop_mcp_server::serve(words.get(1).is_some_and(|word| word == "rmcp")));
             Ok(true)
         }
         Some("load") => runtime.block_on(foreign_load::run(&words[1..])).map(|()| true),
@@ -148,6 +150,7 @@ fn parse(words: &[String]) -> Result<Options, String> {
             "--check" => options.is_checked = true,
             "--new-baseline" => options.is_new_baseline = true,
             "--json" => options.json = Some(words.next().ok_or("--json needs a file")?.into()),
+            "--compare" => options.compare = Some(words.next().ok_or("--compare needs a file")?.into()),
             section if SECTIONS.contains(&section) => options.sections.push(section.to_owned()),
             unknown => return Err(format!("unknown section or option {unknown:?}; --help lists them")),
         }
@@ -159,11 +162,15 @@ fn parse(words: &[String]) -> Result<Options, String> {
 async fn run(options: &Options) -> Result<bool, String> {
     let effort = if options.is_quick { QUICK } else { FULL };
     let wanted = |name: &str| match options.sections.as_slice() {
+        [] if options.compare.is_some() => false,
         [] => name != "instructions",
         named => named.iter().any(|section| section == name),
     };
     let mut all = Report::new(options.is_quick);
     let report = &mut all;
+    if let Some(other) = &options.compare {
+        review_lifecycle::compare(report, effort, other).await;
+    }
     for section in SECTIONS.into_iter().filter(|section| wanted(section)) {
         match section {
             "floor" => store_and_disk_floor::report(report, effort).await,

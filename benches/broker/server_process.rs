@@ -6,6 +6,9 @@ use tokio::{
     process::{Child, Command},
 };
 
+/// The program of the broker that is measured.
+pub(crate) const BROKER: &str = env!("CARGO_BIN_EXE_countersign");
+
 pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
@@ -13,9 +16,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) async fn noop() -> Self {
+    /// The tool that does nothing: on the stack of the broker, or on rmcp alone.
+    pub(crate) async fn noop(is_rmcp_alone: bool) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.arg(super::noop_mcp_server::FLAG);
+        command.arg(super::noop_mcp_server::FLAG).args(is_rmcp_alone.then_some("rmcp"));
         Self::spawn(command).await
     }
 
@@ -26,14 +30,19 @@ impl Server {
 
     /// A broker for the repository `project`, with its files in `home`.
     pub(crate) async fn broker_in(project: &Path, home: &Path, settings: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        Self::program_in(Path::new(BROKER), project, home, settings).await
+    }
+
+    /// Another build of the broker.
+    pub(crate) async fn program_in(program: &Path, project: &Path, home: &Path, settings: &str) -> Self {
+        let mut command = Command::new(program);
         set_up(&mut command, project, home, settings);
         Self::spawn(command).await
     }
 
     /// A broker that runs inside another program, such as valgrind.
     pub(crate) async fn broker_under(mut program: Command, project: &Path, home: &Path) -> Self {
-        program.arg(env!("CARGO_BIN_EXE_countersign"));
+        program.arg(BROKER);
         set_up(&mut program, project, home, "");
         Self::spawn(program).await
     }
