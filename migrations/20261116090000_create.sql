@@ -6,13 +6,17 @@
 
 CREATE TABLE contents (
     hash        TEXT NOT NULL PRIMARY KEY CHECK (length(hash) = 64),
+    -- The size of the diff. First, because SQLite reads a long row up to the last column that a query needs.
+    file_count  INTEGER NOT NULL CHECK (file_count >= 0),
+    added       INTEGER NOT NULL CHECK (added >= 0),
+    removed     INTEGER NOT NULL CHECK (removed >= 0),
     intent      TEXT NOT NULL CHECK (intent <> ''),
-    description TEXT,
-    diff        TEXT,
     base_commit TEXT,
+    diff_note   TEXT,
     files       TEXT NOT NULL CHECK (json_valid(files)),
     flags       TEXT NOT NULL CHECK (json_valid(flags)),
-    diff_note   TEXT
+    description TEXT,
+    diff        TEXT
 ) STRICT;
 
 -- The body is the review as the domain knows it, without its seats and findings, which have rows of their own. The columns
@@ -27,12 +31,15 @@ CREATE TABLE reviews (
                                      OR category = 'verification' OR category = 'handoff'),
     priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
     version              INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.version') STORED CHECK (version > 0),
-    status               TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.status') STORED
+    -- Not generated: SQLite never reads a generated column from an index alone, and counts by status do.
+    status               TEXT    NOT NULL
+                         CONSTRAINT status_is_that_of_the_body CHECK (status = body ->> '$.status')
                          CHECK (status = 'pending' OR status = 'claimed' OR status = 'in_review'
                                 OR status = 'changes_requested' OR status = 'approved' OR status = 'rejected'
                                 OR status = 'cancelled' OR status = 'closed'),
-    proposer             TEXT    NOT NULL GENERATED ALWAYS AS
-                         (coalesce(body ->> '$.proposer.proposer_id', body ->> '$.proposer.agent_type')) STORED,
+    proposer             TEXT    NOT NULL
+                         CONSTRAINT proposer_is_that_of_the_body
+                         CHECK (proposer = coalesce(body ->> '$.proposer.proposer_id', body ->> '$.proposer.agent_type')),
     phase                TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.proposer.phase') VIRTUAL,
     plan                 TEXT    GENERATED ALWAYS AS (body ->> '$.proposer.plan') VIRTUAL,
     round                INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.round.number') STORED CHECK (round > 0),
@@ -78,14 +85,28 @@ CREATE INDEX reviews_queue_by_project ON reviews (project, status, priority, num
 CREATE INDEX reviews_queue_by_category ON reviews (category, status, priority, number)
     WHERE free_seats > 0 AND category IS NOT NULL;
 CREATE INDEX reviews_queue_news ON reviews (queued_seq) WHERE free_seats > 0;
--- All other lists, newest first. Status is the only indexed column that changes, so only one index contains it.
-CREATE INDEX reviews_by_status ON reviews (status, number);
+-- All other lists, newest first. Status is the only indexed column that changes, so only one index contains it. Counts
+-- read only this index, so it also contains the columns that they filter by.
+CREATE INDEX reviews_by_status ON reviews (status, number, project, category, proposer);
+CREATE INDEX reviews_by_proposer ON reviews (proposer, number);
 CREATE INDEX reviews_by_project ON reviews (project, number);
 CREATE INDEX reviews_by_category ON reviews (category, number) WHERE category IS NOT NULL;
+-- Reviews that have waited for an operator.
+CREATE INDEX reviews_escalated ON reviews (number) WHERE escalated_for IS NOT NULL;
 -- How a gate finds approvals. Only approved reviews are in these indexes, so the writer updates them only when a review
 -- is approved or closed.
 CREATE INDEX reviews_approved_by_patch ON reviews (patch_id) WHERE approved_hash IS NOT NULL;
 CREATE INDEX reviews_approved_by_tree ON reviews (tree_id) WHERE approved_hash IS NOT NULL;
+
+-- What people search reviews by, in a table that is small enough to read as a whole. A proposal and a revision write it.
+CREATE TABLE review_search (
+    review INTEGER NOT NULL PRIMARY KEY REFERENCES reviews (number),
+    -- in lower case
+    intent TEXT    NOT NULL,
+    branch TEXT
+) STRICT;
+
+CREATE INDEX review_search_by_branch ON review_search (branch, review) WHERE branch IS NOT NULL;
 
 CREATE TABLE rounds (
     review          INTEGER NOT NULL REFERENCES reviews (number),
@@ -104,7 +125,9 @@ CREATE TABLE seats (
     review              INTEGER NOT NULL REFERENCES reviews (number),
     position            INTEGER NOT NULL CHECK (position >= 0),
     body                TEXT    NOT NULL CHECK (json_valid(body)),
-    persona             TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.persona') STORED CHECK (persona <> ''),
+    -- It never changes, so it is written once.
+    persona             TEXT    NOT NULL CHECK (persona <> '')
+                        CONSTRAINT persona_is_that_of_the_body CHECK (persona = body ->> '$.persona'),
     claimed_by          TEXT    GENERATED ALWAYS AS (body ->> '$.claim.by') STORED,
     lease_ends_tick     INTEGER GENERATED ALWAYS AS (body ->> '$.claim.lease_ends') STORED,
     vote                TEXT    GENERATED ALWAYS AS (body ->> '$.vote') STORED
@@ -118,6 +141,7 @@ CREATE TABLE seats (
     PRIMARY KEY (review, position)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX seats_by_persona ON seats (persona, review);
 -- The next deadlines, for the first look after a start.
 CREATE INDEX seats_by_lease ON seats (lease_ends_tick) WHERE lease_ends_tick IS NOT NULL;
 CREATE INDEX seats_by_reservation ON seats (reserved_until_tick) WHERE reserved_until_tick IS NOT NULL;

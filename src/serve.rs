@@ -174,6 +174,10 @@ pub(crate) async fn start(config: &Config, repo: Option<&Path>, address: SocketA
         })
         .collect();
     let projects = Projects::open(repo, configured, &data_dir.scratch(), git).await?;
+    let registered = projects.objects();
+    let registered =
+        registered.map(|(name, objects)| config::RegisteredProject { name: name.into(), objects: objects.into() });
+    data_dir.register_projects(registered.collect()).context("cannot record the registered repositories")?;
     let project = projects.own().map(|(name, root)| (name.to_owned(), root.to_owned()));
     let store = store::open(&database, store_settings(config))
         .await

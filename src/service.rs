@@ -8,6 +8,7 @@ mod admin;
 mod authz;
 mod claims;
 mod error;
+mod files;
 mod history;
 mod issues;
 mod messages;
@@ -23,7 +24,7 @@ mod webhooks;
 pub use admin::ConfigView;
 pub(crate) use authz::Authorization;
 pub(crate) use error::CallError;
-pub(crate) use proposals::FullDiff;
+pub(crate) use proposals::{FullCounterPatch, FullDiff};
 
 use crate::{broker_identity::BrokerIdentity, trace_id::TraceId, webhooks::Webhooks};
 use actors::{Broker, BrokerError, Caller, Wait, credentials::Scope, metrics::Outcome};
@@ -133,6 +134,21 @@ impl Service {
         let work = async {
             call.authz.check_role(call.operation)?;
             proposals::full_diff(&call, decode_request::<op::GetProposal>(arguments)?).await
+        };
+        run_logged(&call, work, std::future::pending()).await
+    }
+
+    /// Returns a counter-patch as a whole.
+    pub(crate) async fn counter_patch(
+        &self,
+        arguments: Map<String, Value>,
+        context: CallContext<'_>,
+    ) -> Result<FullCounterPatch, CallError> {
+        let review = OnceLock::new();
+        let call = self.begin(OperationId::GetProposal, context, &review);
+        let work = async {
+            call.authz.check_role(call.operation)?;
+            proposals::counter_patch(&call, decode_request::<op::GetProposal>(arguments)?).await
         };
         run_logged(&call, work, std::future::pending()).await
     }
@@ -377,9 +393,9 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::ListReviewers => run!(ListReviewers, reviewer_pool::list),
         OperationId::SpawnReviewer => run!(SpawnReviewer, reviewer_pool::spawn),
         OperationId::KillReviewer => run!(KillReviewer, reviewer_pool::kill),
-        OperationId::CountReviews | OperationId::GetFile | OperationId::ListProjects => {
-            Err(ErrorBody::new(ErrorCode::NotReady, "this operation is not available yet").into())
-        }
+        OperationId::CountReviews => run!(CountReviews, reviews::count),
+        OperationId::GetFile => run!(GetFile, files::get),
+        OperationId::ListProjects => run!(ListProjects, admin::projects),
         OperationId::GetWhoami => run!(GetWhoami, session::whoami),
         OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),
         OperationId::ListPersonas => run!(ListPersonas, admin::personas),

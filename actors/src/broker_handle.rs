@@ -9,6 +9,7 @@ pub use long_poll::{ListQuery, Listing, Wait, WaitResult};
 use crate::{
     Credentials, Shared,
     actor_tree::{CallStats, Tree, WriterStats},
+    clock::WallOffset,
     credentials::{Caller, SecretHash},
     error::BrokerError,
     gateway::CommandPayload,
@@ -24,18 +25,23 @@ use domain::{
     content::{Content, ContentHash, CreateReviewRequest},
     credential::{Authority, Scope},
     default_panel::DefaultPanel,
+    diff::AffectedFile,
     finding::NewFinding,
     ids::{ReviewId, ReviewNumber},
     persona::Persona,
     query_types::{EventOrder, GroupBy},
-    review::{AddMessage, Command, Proposer, Review, transition},
+    review::{AddMessage, Command, DiffSide, Proposer, Review, Seat, transition},
     stats::Stats,
     time::Timestamp,
     verdict::VerdictRequest,
 };
-use git::{AnswerCounts, ClientRepo};
+use git::{AnswerCounts, ClientRepo, FileContent};
 use long_poll::SharedLists;
-use std::{path::PathBuf, str::FromStr, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
 use store::{
     EventFilter, EventRecord, Feed, FindingFilter, ListedFinding, LogFollower, Page, Reader, StatsPeriod,
     WebhookChange, WebhookStep,
@@ -63,6 +69,7 @@ struct Inner {
     lists: SharedLists,
     stats_queue: Semaphore,
     stats_turn: Semaphore,
+    wall_offset: WallOffset,
 }
 
 impl Broker {
@@ -80,6 +87,7 @@ impl Broker {
             lists: SharedLists::default(),
             stats_queue: Semaphore::new(STATS_QUEUED),
             stats_turn: Semaphore::new(1),
+            wall_offset: WallOffset::default(),
             shared,
             submissions,
             supervisor,
@@ -240,6 +248,25 @@ impl Broker {
         self.0.submissions.changes(review, from, to).await
     }
 
+    /// A file that `content` of a review changes, before or after the change.
+    pub async fn read_file(
+        &self,
+        review: &Review,
+        content: &Content,
+        file: &AffectedFile,
+        side: DiffSide,
+    ) -> Answer<FileContent> {
+        let _call = self.admit()?;
+        self.0.submissions.read_file(review, content, file, side).await
+    }
+
+    /// The commit that the branch of the review's target points at now. `None` without a branch, and if it is unknown.
+    pub async fn branch_head(&self, review: &Review) -> Option<String> {
+        let branch = review.round.target.as_ref()?.branch()?;
+        let repository = self.0.submissions.projects.repository(review.proposer.project.as_deref()).ok()?;
+        repository.branch_head(branch).await
+    }
+
     /// Findings of one review or of all, newest first.
     pub async fn findings(
         &self,
@@ -287,6 +314,11 @@ impl Broker {
         self.check_name("project", Some(given))?;
         let known = self.0.submissions.projects.names();
         if known.contains(given) { Ok(()) } else { Err(BrokerError::UnknownProject { given: given.clone(), known }) }
+    }
+
+    /// The names and folders of the registered projects.
+    pub fn projects(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.0.submissions.projects.all()
     }
 
     /// The registered project of this name; default: the broker's own.
@@ -401,6 +433,12 @@ impl Broker {
 
     pub fn wall_clock(&self) -> Timestamp {
         self.0.shared.clock.now().at
+    }
+
+    /// When the wall clock will show the end of a seat's lease. The same for every call, until the wall clock is set.
+    pub fn lease_ends_at(&self, seat: &Seat) -> Option<Timestamp> {
+        let ends = seat.claim.as_ref()?.lease_ends?;
+        Some(Timestamp(ends.0.saturating_add(self.0.wall_offset.get(self.0.shared.clock.now()))))
     }
 
     /// The writer accepts changes, and the broker is not shutting down.

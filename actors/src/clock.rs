@@ -3,13 +3,41 @@
 //! boot of the machine, so a restart of the broker does not move it either.
 
 use domain::time::{Now, Tick, Timestamp};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    sync::atomic::{AtomicI64, Ordering::Relaxed},
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 use store::{Reader, StoreError, Writer};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     anchor: Instant,
     anchor_tick: i64,
+}
+
+/// How far the wall clock is ahead of the ticks, in milliseconds. The two are read one after the other, so the difference
+/// varies by a millisecond; this one changes only if the wall clock is set.
+#[derive(Debug)]
+pub(crate) struct WallOffset(AtomicI64);
+
+/// A smaller change of the difference does not mean that the wall clock was set.
+const WALL_JITTER_MS: u64 = 500;
+
+impl Default for WallOffset {
+    fn default() -> Self {
+        Self(AtomicI64::new(i64::MIN))
+    }
+}
+
+impl WallOffset {
+    pub(crate) fn get(&self, now: Now) -> i64 {
+        let (known, current) = (self.0.load(Relaxed), now.at.0.saturating_sub(now.tick.0));
+        if known != i64::MIN && known.abs_diff(current) <= WALL_JITTER_MS {
+            return known;
+        }
+        self.0.store(current, Relaxed);
+        current
+    }
 }
 
 /// All clocks of the machine, read at one moment.

@@ -82,6 +82,16 @@ impl Projects {
         Some((name, self.known.get(name)?.root()))
     }
 
+    /// The names and folders of all projects.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.known.iter().map(|(name, repository)| (name.as_str(), repository.root()))
+    }
+
+    /// The names and object folders of all repositories.
+    pub fn objects(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.known.iter().map(|(name, repository)| (name.as_str(), repository.objects()))
+    }
+
     pub fn names(&self) -> Vec<String> {
         self.known.keys().cloned().collect()
     }

@@ -3,6 +3,7 @@
 
 mod content_preparation;
 mod diff_between_rounds;
+mod files;
 mod finding_locations;
 pub(crate) mod verdict_in_message;
 

@@ -151,6 +151,7 @@ error_codes! {
         NoSuchRound = "no_such_round",
         UnknownFile = "unknown_file",
         NoDiff = "no_diff",
+        NoCounterPatch = "no_counter_patch",
         NoLog = "no_log",
         UnknownWebhook = "unknown_webhook";
     405: MethodNotAllowed = "method_not_allowed";
@@ -219,7 +220,8 @@ error_codes! {
         UnknownGroupBy = "unknown_group_by",
         UnknownRole = "unknown_role",
         UnknownRule = "unknown_rule",
-        UnknownContent = "unknown_content";
+        UnknownContent = "unknown_content",
+        UnknownSide = "unknown_side";
     429: CoolingDown = "cooling_down";
     500: Internal = "internal";
     // The broker cannot serve the call now.

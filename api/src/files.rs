@@ -36,10 +36,10 @@ pub struct FileResponse {
     pub exists: bool,
     /// The file is not text, so `text` is absent.
     pub binary: bool,
-    /// The text, or its first lines.
+    /// The text. Of a file of more than 2 MiB only its first lines, and of one of more than 4 MiB nothing.
     pub text: Option<String>,
-    /// The number of lines of the whole file.
+    /// The number of lines of the whole file. Absent if it was not read.
     pub lines_total: Option<u64>,
-    /// The file is larger than the limit, so `text` has only its first lines.
+    /// The file is larger than the limit, so `text` does not have all of it.
     pub truncated: bool,
 }

@@ -142,7 +142,7 @@ fn headers(route: &Route, has_etag: bool) -> impl Iterator<Item = Value> {
         route.changes() && (route.is_about_a_review() || route.operation == OperationId::UpdateIssue);
     let if_match = changes_a_review.then(|| {
         let mut tag = text("The ETag you know, or *. A review with a different ETag is not changed (412).");
-        tag["pattern"] = "^(\"[0-9]{1,19}\"|\\*)$".into();
+        tag["pattern"] = "^(\"[0-9]{1,19}(-[0-9a-f]+)?\"|\\*)$".into();
         parameter("header", "If-Match", tag, false)
     });
     let if_none_match = (!route.changes() && has_etag)
@@ -174,7 +174,7 @@ fn responses(route: &Route, schema: &Value, has_etag: bool) -> Value {
         success["headers"]["Content-Hash"] = json!({ "description": "The content_hash of the diff, if the response is text.", "schema": { "type": "string" } });
     }
     if has_etag {
-        success["headers"]["ETag"] = json!({ "description": "The review's version. Weak if the response is text.", "schema": { "type": "string" } });
+        success["headers"]["ETag"] = json!({ "description": "The review's version, and the start of branch_head if the response has one. Weak if the response is text.", "schema": { "type": "string" } });
     }
     let status = if route.creates() { "201" } else { "200" };
     let mut responses = json!({ status: success, "4XX": problem(), "5XX": problem() });

@@ -14,10 +14,11 @@ use domain::{
     content::{Content, ContentHash},
     credential::Authority,
     diff::AffectedFile,
+    finding::Severity,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{Category, CounterPatch, PatchStatus, Proposer, Review, Role, Seat, Status},
-    text::truncate,
+    text::{short_commit, truncate},
     verdict::Verdict,
     waiting_on::{Turn, waiting_on},
 };
@@ -206,6 +207,46 @@ pub struct RowDetails {
     pub verdict: Option<Verdict>,
 }
 
+impl RowDetails {
+    /// `size`: the size of the diff; `open_issues`: the number of open issues by severity.
+    pub fn new(review: &Review, size: DiffSize, open_issues: &[(Severity, u64)]) -> Self {
+        let open = |severity| {
+            let counts = open_issues.iter().filter(|(one, _)| *one == severity);
+            counts.map(|(_, count)| usize::try_from(*count).unwrap_or(usize::MAX)).sum()
+        };
+        let has_diff = review.round.diff.is_some();
+        let target = review.round.target.as_deref();
+        let base_commit = review.base_commit().or(target.and_then(|target| target.base.as_deref()));
+        let base = target.and_then(|target| target.requested.base_name.clone());
+        Self {
+            seats: review.seats.iter().map(SeatState::from).collect(),
+            open_issues: OpenBySeverity {
+                critical: open(Severity::Critical),
+                high: open(Severity::High),
+                medium: open(Severity::Medium),
+                low: open(Severity::Low),
+            },
+            base: base.or_else(|| base_commit.map(short_commit).map(str::to_owned)).filter(|_| has_diff),
+            files: has_diff.then_some(size.files),
+            additions: has_diff.then_some(size.additions),
+            deletions: has_diff.then_some(size.deletions),
+            cost_usd: (review.cost_micro_usd > 0).then(|| dollars(review.cost_micro_usd)),
+            escalate: review.escalation().is_some(),
+            escalate_why: review.escalation(),
+            max_rounds: review.policy.max_rounds,
+            verdict: review.decision.as_ref().map(|decision| decision.verdict),
+        }
+    }
+}
+
+/// The number of files and lines that a diff changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiffSize {
+    pub files: u64,
+    pub additions: u64,
+    pub deletions: u64,
+}
+
 impl ReviewRow {
     /// `claimant` can claim the free seats that are listed; `caller` has unread messages.
     pub fn new(review: &Review, claimant: Option<&str>, caller: Option<&str>) -> Self {
@@ -257,6 +298,9 @@ pub struct CountReviewsRequest {
     pub caller_id: Option<String>,
 }
 
+/// The highest number in my_turn. It stands for this many or more.
+pub const MAX_COUNTED_TURNS: usize = 1_000;
+
 /// Response of count_reviews.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -264,7 +308,7 @@ pub struct CountReviewsResponse {
     pub by_status: StatusCounts,
     /// Reviews that wait for an operator.
     pub escalated: u64,
-    /// Reviews in which it is your turn. Absent if the broker does not know who you are.
+    /// Reviews in which it is your turn; 1000 stands for 1000 or more. Absent if the broker does not know who you are.
     pub my_turn: Option<u64>,
 }
 
@@ -516,7 +560,8 @@ pub struct SeatState {
     pub claimed_by: Option<String>,
     pub claim_generation: Option<u32>,
     pub claimed_at: Option<jiff::Timestamp>,
-    /// When the claim expires, unless its holder makes another call about the review. Absent while no vote is owed.
+    /// When the claim expires, unless its holder makes another call about the review. Absent while no vote is owed. Only
+    /// get_review_status and list_reviews with details return it.
     pub lease_ends_at: Option<jiff::Timestamp>,
     /// This seat's vote on the current content.
     pub verdict: Option<Verdict>,

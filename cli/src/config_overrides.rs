@@ -3,7 +3,10 @@
 use crate::{CliError, USAGE};
 use anyhow::{Context as _, anyhow};
 use config::{Config, Flag, Loaded, Sources};
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct ConfigArgs {
@@ -36,19 +39,25 @@ impl ConfigArgs {
             Some(dir) => Some(existing(dir).map_err(|error| CliError::new(USAGE, error))?),
             None => std::env::current_dir().ok().and_then(|dir| git_root(&dir)),
         };
-        let flag = |name, key, value: std::ffi::OsString| Flag { name, key, value };
-        let flags = [
-            listen.map(|listen| flag("--listen", "server.listen", listen.into())),
-            self.data_dir.as_ref().map(|dir| flag("--data-dir", "server.data_dir", dir.into())),
-        ];
-        let sources = Sources {
-            repo: repo.clone(),
-            config_file: self.config.clone(),
-            flags: flags.into_iter().flatten().collect(),
-            ..Sources::from_process()
-        };
+        let listen = listen.map(|listen| Flag { name: "--listen", key: "server.listen", value: listen.into() });
+        let mut sources = Sources { repo: repo.clone(), ..self.sources() };
+        sources.flags.extend(listen);
         let loaded = Config::load(&sources).map_err(|error| CliError::new(USAGE, error))?;
         Ok((loaded, repo))
+    }
+
+    /// The settings with these variables only, and with the project's file of the repository at `root`.
+    pub(crate) fn load_for(&self, root: Option<&Path>, variables: Vec<(OsString, OsString)>) -> anyhow::Result<Loaded> {
+        let sources = Sources { repo: root.map(Path::to_owned), variables, ..self.sources() };
+        Ok(Config::load(&sources)?)
+    }
+
+    /// Without a repository.
+    fn sources(&self) -> Sources {
+        let data_dir = self.data_dir.as_ref();
+        let data_dir = data_dir.map(|dir| Flag { name: "--data-dir", key: "server.data_dir", value: dir.into() });
+        let flags = data_dir.into_iter().collect();
+        Sources { config_file: self.config.clone(), flags, ..Sources::from_process() }
     }
 }
 

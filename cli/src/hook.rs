@@ -2,7 +2,8 @@
 //! commit.
 //!
 //! An installed hook file holds one line that calls a command of this module, so an upgrade of the program upgrades
-//! every hook. A failure of Countersign itself must not stop the user's work, unless `gate.fail = "closed"` is set.
+//! every hook. A missing broker must not stop the user's work, unless `gate.fail = "closed"` is set. What the repository or the
+//! caller's variables cause counts as no.
 
 mod agent_hook_protocol;
 mod agent_stop;
@@ -23,6 +24,8 @@ pub enum Hook {
     PreCommit(Gated),
     /// git: refuse a push of commits that are not approved
     PrePush(PrePush),
+    /// git: refuse a push on the side of the server
+    PreReceive(PreReceive),
     /// git: add the receipt trailer if gate.receipt is "trailer"
     CommitMsg(Message),
     /// git: do what commit-msg does, in the earlier hook
@@ -51,6 +54,15 @@ pub struct PrePush {
     remote: Option<String>,
     /// Address of the remote, as git passes it
     url: Option<String>,
+    #[command(flatten)]
+    gated: Gated,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct PreReceive {
+    /// Name under which the broker knows this repository [default: by its folder]
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
     #[command(flatten)]
     gated: Gated,
 }
@@ -88,6 +100,7 @@ pub(crate) async fn run(hook: Hook) -> Result<(), CliError> {
     match hook {
         Hook::PreCommit(args) => return git_hooks::pre_commit(args).await,
         Hook::PrePush(args) => return git_hooks::pre_push(args).await,
+        Hook::PreReceive(args) => return git_hooks::pre_receive(args).await,
         Hook::CommitMsg(args) | Hook::PrepareCommitMsg(args) => {
             git_hooks::write_receipt(&args.config, Some(&args.file)).await
         }

@@ -7,6 +7,7 @@ mod client;
 mod commands;
 mod config_overrides;
 mod error;
+mod gate_settings;
 mod hook;
 mod identity_args;
 mod init;

@@ -13,6 +13,15 @@ use std::{
 const LOCK: &str = "broker.lock";
 const RUNNING_BROKER: &str = "broker.json";
 const OPERATOR_TOKEN: &str = "operator.token";
+const PROJECTS: &str = "projects.json";
+
+/// A repository that the broker knows by a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisteredProject {
+    pub name: String,
+    /// Its object folder, which all its working trees share.
+    pub objects: PathBuf,
+}
 
 /// The path of a data folder. Its methods name every file and folder in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +56,21 @@ impl DataDir {
     /// Manifests of what `countersign init` changed.
     pub fn init_manifests(&self) -> PathBuf {
         self.join("init")
+    }
+
+    /// The repositories of the broker of this folder, also of earlier runs. The gate knows by them to which repository a
+    /// review belongs.
+    pub fn registered_projects(&self) -> Vec<RegisteredProject> {
+        let text = fs::read(self.join(PROJECTS)).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Records repositories. One that was recorded under the same name is replaced.
+    pub fn register_projects(&self, projects: Vec<RegisteredProject>) -> io::Result<()> {
+        let mut all = self.registered_projects();
+        all.retain(|known| projects.iter().all(|project| project.name != known.name));
+        all.extend(projects);
+        replace_private(&self.join(PROJECTS), &serde_json::to_vec(&all)?)
     }
 
     /// Files that only their owner may read.

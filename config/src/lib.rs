@@ -30,7 +30,7 @@ mod sources;
 mod validate;
 mod webhooks;
 
-pub use data_dir::{DataDir, DataDirLock, LockError, RunningBroker};
+pub use data_dir::{DataDir, DataDirLock, LockError, RegisteredProject, RunningBroker};
 pub use error::{ConfigError, Origin};
 pub use merge::Loaded;
 pub use reviewer_pool::Pool;

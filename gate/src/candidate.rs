@@ -1,8 +1,6 @@
 //! The type for a candidate: a commit, or the staged changes, that the gate decides about.
 
-use std::fs;
-
-use git::UserRepo;
+use git::{CommitRecord, UserRepo};
 
 use crate::GateError;
 
@@ -18,24 +16,6 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// What `git commit` would commit now. In a hook, git names the index in `GIT_INDEX_FILE`.
-    pub async fn staged(repo: &UserRepo) -> Result<Self, GateError> {
-        let mut parents: Vec<String> = repo.resolve_commit("HEAD").await?.into_iter().collect();
-        let merge_head = repo.git(["rev-parse", "--git-path", "MERGE_HEAD"]).await?;
-        if let Ok(heads) = fs::read_to_string(repo.root().join(merge_head)) {
-            parents.extend(heads.lines().map(str::to_owned));
-        }
-        let tree = repo.git(["write-tree"]).await.map_err(GateError::Staged)?;
-        Ok(Self { commit: None, subject: String::new(), parents, tree })
-    }
-
-    /// This tree as an amendment of the last commit. Git does not tell its hooks that a commit is amended.
-    pub async fn as_amendment(&self, repo: &UserRepo) -> Result<Option<Self>, GateError> {
-        let [head] = self.parents.as_slice() else { return Ok(None) };
-        let last = Self::from_commit(repo, head).await?;
-        Ok(Some(Self { parents: last.parents, ..self.clone() }))
-    }
-
     pub async fn from_commit(repo: &UserRepo, name: &str) -> Result<Self, GateError> {
         let unknown = || GateError::UnknownCommit(name.to_owned());
         let id = repo.resolve_commit(name).await?.ok_or_else(unknown)?;
@@ -56,5 +36,11 @@ impl Candidate {
         let (commit, tree, parents, subject) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
         let parents = parents.split(' ').filter(|id| !id.is_empty()).map(str::to_owned).collect();
         Some(Self { commit: Some(commit), subject, parents, tree })
+    }
+}
+
+impl From<CommitRecord> for Candidate {
+    fn from(CommitRecord { id, tree, parents, subject }: CommitRecord) -> Self {
+        Self { commit: Some(id), subject, parents, tree }
     }
 }

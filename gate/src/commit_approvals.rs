@@ -2,7 +2,7 @@
 
 use git::UserRepo;
 
-use crate::{Decision, Gate, GateError, Outcome, Receipt};
+use crate::{CommitRange, Decision, Gate, GateError, Outcome, Receipt};
 
 #[derive(Debug)]
 pub struct VerifiedCommit {
@@ -64,8 +64,8 @@ impl VerifiedCommit {
 }
 
 impl Gate {
-    /// Verifies every commit that `git rev-list` prints for `range`.
-    pub async fn verify(&mut self, range: &[&str]) -> Result<Vec<VerifiedCommit>, GateError> {
+    /// Verifies every commit of the range.
+    pub async fn verify(&mut self, range: &CommitRange) -> Result<Vec<VerifiedCommit>, GateError> {
         let mut commits = Vec::new();
         for decision in self.decide_each(range).await? {
             let evidence = self.find_evidence(&decision).await?;
@@ -84,7 +84,7 @@ impl Gate {
                 return Ok(Evidence::Approval { receipt_matches: (!receipts.is_empty()).then_some(matches) });
             }
             Outcome::Exempt(_) => return Ok(Evidence::NotNeeded),
-            Outcome::Unapproved(_) | Outcome::NotExamined(_) => receipts.into_iter().next(),
+            Outcome::Unapproved(_) | Outcome::Refused(_) | Outcome::NotExamined(_) => receipts.into_iter().next(),
         };
         let Some(receipt) = receipt else { return Ok(Evidence::None) };
         if receipt.tree != decision.candidate.tree {

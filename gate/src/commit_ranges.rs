@@ -1,80 +1,47 @@
-//! Decides whether several commits, such as those of a push, are approved: each by itself, or a series of commits
+//! Decides whether several commits are approved: each by itself, or a series of commits
 //! together.
 
 use std::collections::HashMap;
+
+use git::Walk;
 
 use crate::{Approval, Candidate, Decision, Exemption, Gate, GateError, Outcome, SkipReason};
 
 /// The most commits that are examined at once.
 pub const MAX_COMMITS: usize = 1000;
 /// The longest series that is tried. Every possible start and end is tried, and each attempt runs git several times.
-const MAX_SERIES: usize = 16;
+pub(crate) const MAX_SERIES: usize = 16;
+/// One more than are examined, to notice that there are more.
+const AT_ONCE: Walk = Walk::Ancestors { max: MAX_COMMITS + 1 };
 /// For how many unapproved commits of a range near misses are looked up.
 const MAX_WITH_NEAR_MISSES: usize = 5;
 
-/// One line that git passes to a pre-push hook.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PushUpdate {
-    pub local: String,
-    /// `None` if the branch is new on the remote, or its commit is not known.
-    pub remote: Option<String>,
+pub(crate) fn is_zero_id(id: &str) -> bool {
+    id.bytes().all(|byte| byte == b'0')
 }
 
-impl PushUpdate {
-    /// Parses lines of `LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID`. Deletions are skipped.
-    pub fn parse_lines(lines: &str) -> Result<Vec<Self>, GateError> {
-        let is_zero = |id: &str| id.bytes().all(|byte| byte == b'0');
-        let mut updates = Vec::new();
-        for line in lines.lines().filter(|line| !line.trim().is_empty()) {
-            let [_, local, _, remote] = line.split(' ').collect::<Vec<_>>()[..] else {
-                return Err(GateError::BadPushLine(line.to_owned()));
-            };
-            if !is_zero(local) {
-                let remote = (!is_zero(remote)).then(|| remote.to_owned());
-                updates.push(Self { local: local.to_owned(), remote });
-            }
-        }
-        Ok(updates)
-    }
+/// Commits that are checked together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommitRange {
+    /// `A..B`, or a commit with all its ancestors.
+    Reachable(String),
+    One(String),
 }
 
 impl Gate {
-    /// Decides about the commits of a push that are on no branch of the remote. Stops after the first update with a
-    /// commit that may not land.
-    pub async fn decide_push(
-        &mut self,
-        remote: Option<&str>,
-        updates: &[PushUpdate],
-    ) -> Result<Vec<Decision>, GateError> {
-        let mut all: Vec<Decision> = Vec::new();
-        let remotes = self.repo.git(["remote"]).await?;
-        // For a push to a URL, a commit is new if no remote has it.
-        let known = remote.filter(|name| remotes.lines().any(|remote| remote == *name));
-        let on_remote = known.map_or_else(|| "--remotes".to_owned(), |name| format!("--remotes={name}"));
-        for update in updates {
-            let mut range = vec![update.local.as_str(), "--not", &on_remote];
-            if let Some(old) = &update.remote
-                && self.repo.has_commit(old).await?
-            {
-                range.push(old);
-            }
-            let decisions = self.decide_range(&range).await?;
-            let passes = decisions.iter().all(Decision::passes);
-            for decision in decisions {
-                if all.iter().all(|known| known.candidate != decision.candidate) {
-                    all.push(decision);
-                }
-            }
-            if !passes {
-                break;
-            }
-        }
-        Ok(all)
+    /// Decides whether all commits of the range `A..B` may land.
+    pub async fn decide_range(&mut self, range: &str) -> Result<Vec<Decision>, GateError> {
+        let revisions = self.git.resolve_revisions(range).await?;
+        self.decide_commits(&revisions.tips, &revisions.excluded).await
     }
 
     /// Decides whether all commits may land. Stops at the first that may not, because the caller waits for the answer.
-    pub async fn decide_range(&mut self, range: &[&str]) -> Result<Vec<Decision>, GateError> {
-        let mut commits = self.list_commits(range).await?;
+    pub(crate) async fn decide_commits(
+        &mut self,
+        tips: &[String],
+        excluded: &[String],
+    ) -> Result<Vec<Decision>, GateError> {
+        let mut commits = self.list(tips, excluded, AT_ONCE).await?;
         if commits.len() > MAX_COMMITS {
             return Ok(commits.pop().map(|last| skip(last, SkipReason::TooManyCommits)).into_iter().collect());
         }
@@ -108,9 +75,18 @@ impl Gate {
         Ok(decisions)
     }
 
-    /// Decides about every commit that `git rev-list` prints for `range`, no matter how many are not approved.
-    pub async fn decide_each(&mut self, range: &[&str]) -> Result<Vec<Decision>, GateError> {
-        let commits = self.list_commits(range).await?;
+    /// Decides about every commit of the range, no matter how many are not approved.
+    pub async fn decide_each(&mut self, range: &CommitRange) -> Result<Vec<Decision>, GateError> {
+        let commits = match range {
+            CommitRange::One(name) => {
+                let commit = self.commit(name).await?;
+                return Ok(vec![self.decide(commit).await?]);
+            }
+            CommitRange::Reachable(range) => {
+                let revisions = self.git.resolve_revisions(range).await?;
+                self.list(&revisions.tips, &revisions.excluded, AT_ONCE).await?
+            }
+        };
         if commits.len() > MAX_COMMITS {
             return Err(GateError::TooManyCommits);
         }
@@ -137,12 +113,6 @@ impl Gate {
             self.add_near_misses(decision).await?;
         }
         Ok(decisions)
-    }
-
-    /// At most one commit more than [`MAX_COMMITS`].
-    async fn list_commits(&self, range: &[&str]) -> Result<Vec<Candidate>, GateError> {
-        let max_count = format!("--max-count={}", MAX_COMMITS + 1);
-        Candidate::list(&self.repo, &[&[max_count.as_str()], range].concat()).await
     }
 
     /// The longest series that starts with the unapproved commit `first` and is approved together, otherwise `first`.
@@ -229,18 +199,4 @@ fn series_length(decisions: &[Decision]) -> usize {
         (last, length) = (Some(candidate), length + 1);
     }
     length
-}
-
-#[cfg(test)]
-mod tests {
-    use super::PushUpdate;
-
-    #[test]
-    fn a_deletion_is_skipped_and_a_new_branch_has_no_remote_commit() {
-        let lines = "refs/heads/a 11 refs/heads/a 22\n(delete) 00 refs/heads/b 33\nrefs/heads/c 44 refs/heads/c 00\n";
-        let update =
-            |local: &str, remote: Option<&str>| PushUpdate { local: local.into(), remote: remote.map(Into::into) };
-        assert_eq!(PushUpdate::parse_lines(lines).unwrap(), [update("11", Some("22")), update("44", None)]);
-        assert!(PushUpdate::parse_lines("nonsense\n").is_err());
-    }
 }

@@ -3,12 +3,14 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::diff::{self, AffectedFile, FileOperation};
 use domain::glob::Globs;
 use domain::ids::ReviewNumber;
-use git::{GitError, GitSettings, Repository, UserRepo};
+use git::{GitError, GitSettings, RepoLocation, Repository, UserRepo, Walk};
 use store::read_only_database::{ReadOnlyStore, ReviewFiles, ReviewedContent};
 use tempfile::TempDir;
 
@@ -32,8 +34,21 @@ pub enum Outcome {
     /// The candidate needs no approval.
     Exempt(Exemption),
     Unapproved(Vec<NearMiss>),
+    /// It may not land, for a reason other than a missing approval of its own.
+    Refused(RefusalReason),
     /// The candidate was not examined. It may not land.
     NotExamined(SkipReason),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefusalReason {
+    /// A tree or a file, which no review can approve by itself.
+    NotACommit,
+    /// The merge itself is clean, but it brings this commit, which is not approved.
+    MergesUnapproved(String),
+    /// The commit landed only together with later ones, which complete it or take it back. By itself it may not become
+    /// the end of a branch.
+    InsideSeries,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +74,8 @@ pub enum Exemption {
     CleanMerge,
     /// The policy exempts all changed files.
     ExemptFiles,
+    /// The project requires no approval at this point.
+    NotRequired,
 }
 
 /// A review that changes some of the candidate's files.
@@ -89,20 +106,53 @@ impl Decision {
     }
 }
 
+/// What the operator decides about a gate. Nothing in it may come from the repository.
 #[derive(Debug, Default)]
 pub struct Policy {
     /// Files whose changes need no approval.
     pub exempt: Globs,
     pub git: GitSettings,
+    /// Where git works; a folder that does not exist is skipped.
+    pub scratch: Vec<PathBuf>,
+    /// The repositories of the broker, by which a review belongs to this repository or to another one.
+    pub projects: Vec<RegisteredProject>,
+    /// The project of this repository, if it is a clone that is not registered.
+    pub project: Option<String>,
+    pub workflow: Option<Workflow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisteredProject {
+    pub name: String,
+    /// The object folder of its repository.
+    pub objects: PathBuf,
+}
+
+/// The file in which a project says at which points it requires approvals.
+#[derive(Debug, Clone, Copy)]
+pub struct Workflow {
+    pub file: &'static str,
+    /// Whether a push needs an approval, by the content of the file.
+    pub requires_push: fn(&str) -> bool,
+}
+
+/// Files that decide about the gate itself. A change of them always needs an approval.
+fn is_protected(path: &str) -> bool {
+    let path = path.to_lowercase();
+    path == ".planning/config.json" || path == ".countersign" || path.starts_with(".countersign/")
 }
 
 /// A repository and the database with the approvals, ready for decisions.
 pub struct Gate {
     pub repo: UserRepo,
+    location: RepoLocation,
     /// `None` approves nothing: there is no database.
     pub(crate) store: Option<ReadOnlyStore>,
-    git: Repository,
+    pub(crate) git: Repository,
     exempt: Globs,
+    /// The names of this repository among the broker's projects. Empty if it is not registered.
+    projects: Vec<String>,
+    pub(crate) workflow: Option<Workflow>,
     /// By first parent and tree.
     changes: HashMap<(Option<String>, String), Arc<Changes>>,
     recent_reviews: Option<Arc<[ReviewFiles]>>,
@@ -119,24 +169,79 @@ struct Changes {
 }
 
 impl Gate {
-    pub async fn open(repo: &UserRepo, store: Option<ReadOnlyStore>, policy: Policy) -> Result<Self, GateError> {
-        let scratch = tempfile::Builder::new().prefix("countersign-gate-").tempdir().map_err(GateError::Scratch)?;
-        let git = Repository::open(repo.root(), scratch.path(), false, Arc::new(policy.git)).await?;
+    pub async fn open(
+        location: &RepoLocation,
+        store: Option<ReadOnlyStore>,
+        policy: Policy,
+    ) -> Result<Self, GateError> {
+        let scratch = create_scratch(&policy.scratch)?;
+        let git = Repository::open_at(location, scratch.path(), Arc::new(policy.git)).await?;
+        let is_here = |project: &&RegisteredProject| project.objects == location.objects();
+        let projects = match policy.project {
+            Some(project) => vec![project],
+            None => policy.projects.iter().filter(is_here).map(|project| project.name.clone()).collect(),
+        };
         Ok(Self {
-            repo: repo.clone(),
+            repo: UserRepo::at(location.root().to_owned()),
+            location: location.clone(),
             store,
             git,
             exempt: policy.exempt,
+            projects,
+            workflow: policy.workflow,
             changes: HashMap::new(),
             recent_reviews: None,
             _scratch: scratch,
         })
     }
 
+    /// What `git commit` would commit from this index; `None` is the index of the working tree.
+    pub async fn staged(&self, index: Option<&Path>) -> Result<Candidate, GateError> {
+        let mut parents: Vec<String> = self.git.resolve_base(None).await?.into_iter().collect();
+        if let Ok(heads) = fs::read_to_string(self.location.git_dir().join("MERGE_HEAD")) {
+            parents.extend(heads.lines().map(str::to_owned));
+        }
+        let index = index.map_or_else(|| self.location.git_dir().join("index"), Path::to_owned);
+        let tree = self.git.staged_tree(&index).await.map_err(GateError::Staged)?;
+        Ok(Candidate { commit: None, subject: String::new(), parents, tree })
+    }
+
+    /// This tree as an amendment of the last commit. Git does not tell its hooks that a commit is amended.
+    pub async fn as_amendment(&self, staged: &Candidate) -> Result<Option<Candidate>, GateError> {
+        let [head] = staged.parents.as_slice() else { return Ok(None) };
+        let last = self.list(std::slice::from_ref(head), &[], Walk::TipsOnly).await?;
+        Ok(last.into_iter().next().map(|last| Candidate { parents: last.parents, ..staged.clone() }))
+    }
+
+    /// The commit that a name stands for.
+    pub async fn commit(&self, name: &str) -> Result<Candidate, GateError> {
+        let unknown = || GateError::UnknownCommit(name.to_owned());
+        let id = self.git.resolve_commit(name).await?.ok_or_else(unknown)?;
+        self.list(&[id], &[], Walk::TipsOnly).await?.into_iter().next().ok_or_else(unknown)
+    }
+
+    /// The content of a file in the HEAD commit.
+    pub async fn read_at_head(&self, path: &str) -> Result<Option<Vec<u8>>, GateError> {
+        match self.git.resolve_base(None).await? {
+            Some(head) => Ok(self.git.read_committed_file(&head, path).await?),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) async fn list(
+        &self,
+        tips: &[String],
+        excluded: &[String],
+        walk: Walk,
+    ) -> Result<Vec<Candidate>, GateError> {
+        let commits = self.git.list_commits(tips, excluded, walk).await?;
+        Ok(commits.into_iter().map(Candidate::from).collect())
+    }
+
     /// Decides about the staged changes, as a new commit and then as an amendment of the last one.
-    pub async fn decide_staged(&mut self) -> Result<Decision, GateError> {
-        let staged = Candidate::staged(&self.repo).await?;
-        let amendment = staged.as_amendment(&self.repo).await?;
+    pub async fn decide_staged(&mut self, index: Option<&Path>) -> Result<Decision, GateError> {
+        let staged = self.staged(index).await?;
+        let amendment = self.as_amendment(&staged).await?;
         let decision = self.decide(staged).await?;
         if let (Outcome::Unapproved(_), Some(candidate)) = (&decision.outcome, amendment)
             && let Some(approval) = self.find_approval(&candidate).await?
@@ -146,8 +251,19 @@ impl Gate {
         Ok(decision)
     }
 
+    /// Decides about one candidate by itself. A clean merge counts as the commits that it brings.
     pub async fn decide(&mut self, candidate: Candidate) -> Result<Decision, GateError> {
         let mut decision = self.decide_without_near_misses(candidate).await?;
+        if let Outcome::Exempt(Exemption::CleanMerge) = decision.outcome
+            && let [first, merged @ ..] = decision.candidate.parents.as_slice()
+        {
+            let (merged, first) = (merged.to_vec(), first.clone());
+            let brought = self.decide_commits(&merged, &[first]).await?;
+            if let Some(refused) = brought.iter().find(|decision| !decision.passes()) {
+                let id = refused.candidate.commit.clone().unwrap_or_default();
+                decision.outcome = Outcome::Refused(RefusalReason::MergesUnapproved(id));
+            }
+        }
         self.add_near_misses(&mut decision).await?;
         Ok(decision)
     }
@@ -174,7 +290,7 @@ impl Gate {
         if changes.is_empty {
             return Ok(Some(Exemption::NoChange));
         }
-        let is_exempt = !changes.paths.is_empty() && changes.paths.iter().all(|path| self.exempt.matches(path));
+        let is_exempt = !changes.paths.is_empty() && changes.paths.iter().all(|path| self.is_exempt(path));
         Ok(is_exempt.then_some(Exemption::ExemptFiles))
     }
 
@@ -188,6 +304,27 @@ impl Gate {
             }
         }
         Ok(None)
+    }
+
+    /// The bases of approved reviews that led to this tree.
+    pub(crate) async fn list_approved_bases(&mut self, tree: &str) -> Result<Vec<String>, GateError> {
+        let numbers = match &mut self.store {
+            Some(store) => store.list_approved(None, tree).await?,
+            None => return Ok(Vec::new()),
+        };
+        let mut bases = Vec::new();
+        for number in numbers {
+            let review = self.find_review(number).await?.filter(|review| review.approved);
+            bases.extend(review.and_then(|review| review.base_commit().map(str::to_owned)));
+        }
+        Ok(bases)
+    }
+
+    /// Whether an approved review changes the same files, so that it may be this candidate.
+    pub(crate) async fn has_review_of_same_files(&mut self, candidate: &Candidate) -> Result<bool, GateError> {
+        let paths = self.changes(candidate).await?;
+        let reviews = self.recent_reviews().await?;
+        Ok(reviews.iter().any(|review| review.approved && paths_of(&review.files) == paths.paths))
     }
 
     async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
@@ -213,7 +350,7 @@ impl Gate {
         let recent = self.recent_reviews().await?;
         let changes = self.changes(candidate).await?;
         let relevant = |paths: &BTreeSet<String>| -> BTreeSet<String> {
-            paths.iter().filter(|path| !self.exempt.matches(path)).cloned().collect()
+            paths.iter().filter(|path| !self.is_exempt(path)).cloned().collect()
         };
         let paths = relevant(&changes.paths);
         for review in recent.iter().filter(|review| review.approved) {
@@ -248,7 +385,7 @@ impl Gate {
         }
         let mut difference = self.difference(diff, candidate).await?;
         if let Difference::Files(files) = &mut difference {
-            files.retain(|path| !self.exempt.matches(path));
+            files.retain(|path| !self.is_exempt(path));
             if files.is_empty() {
                 difference = Difference::None;
             }
@@ -272,16 +409,30 @@ impl Gate {
         }
     }
 
-    /// A review belongs to this repository if its base is a commit here; project names prove nothing. A review without a
-    /// base must at least have the project name of this repository, unless the candidate is a root commit.
+    /// A registered repository has the reviews of its projects. In a clone that is not registered, the base of the review
+    /// must at least share the history of the candidate, and a review without a base the name of the folder.
     async fn is_same_repository(&self, review: &ReviewedContent, candidate: &Candidate) -> Result<bool, GateError> {
+        if !self.projects.is_empty() {
+            return Ok(review.proposer.project.as_ref().is_some_and(|project| self.projects.contains(project)));
+        }
         let folder = self.repo.root().file_name().and_then(|name| name.to_str());
-        match review.base_commit() {
-            Some(base) => Ok(self.repo.has_commit(base).await?),
-            None => Ok(candidate.parents.is_empty()
+        match (review.base_commit(), candidate.parents.first()) {
+            (Some(base), Some(parent)) => Ok(base == parent || self.git.are_related(base, parent).await?),
+            (Some(_), None) => Ok(false),
+            (None, parent) => Ok(parent.is_none()
                 || review.proposer.project.is_none()
                 || review.proposer.project.as_deref() == folder),
         }
+    }
+
+    /// Whether changes of this file need no approval.
+    fn is_exempt(&self, path: &str) -> bool {
+        self.exempt.matches(path) && !is_protected(path)
+    }
+
+    /// Whether the candidate changes a file that decides about the gate itself.
+    pub(crate) async fn changes_protected_files(&mut self, candidate: &Candidate) -> Result<bool, GateError> {
+        Ok(self.changes(candidate).await?.paths.iter().any(|path| is_protected(path)))
     }
 
     pub(crate) async fn add_near_misses(&mut self, decision: &mut Decision) -> Result<(), GateError> {
@@ -329,20 +480,29 @@ impl Gate {
     }
 
     async fn compute_changes(&self, candidate: &Candidate) -> Result<Changes, GateError> {
-        let tree_before = match candidate.parents.first() {
-            Some(parent) => self.repo.git(["rev-parse", "--verify", &format!("{parent}^{{tree}}")]).await?,
-            None => self.repo.git(["hash-object", "-t", "tree", "--stdin"]).await?,
-        };
+        let tree_before = self.git.tree_of(candidate.parents.first().map(String::as_str)).await?;
         if tree_before == candidate.tree {
             return Ok(Changes { is_empty: true, paths: BTreeSet::new() });
         }
-        // The configuration may hide changes of submodules, but a commit contains them.
-        let options = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=none"];
-        let args = options.into_iter().chain([tree_before.as_str(), &candidate.tree, "--"]);
-        let output = self.repo.git_with_input(args, &[]).await?;
-        let names = output.stdout().split(|&byte| byte == 0).filter(|name| !name.is_empty());
-        let paths = names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        Ok(Changes { is_empty: false, paths })
+        let paths = self.git.changed_paths(&tree_before, &candidate.tree).await?;
+        Ok(Changes { is_empty: false, paths: paths.into_iter().collect() })
+    }
+}
+
+/// A folder that only this user can read, in the first of the folders that allows it.
+fn create_scratch(folders: &[PathBuf]) -> Result<TempDir, GateError> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("countersign-gate-");
+    let mut error = None;
+    for folder in folders {
+        match builder.tempdir_in(folder) {
+            Ok(scratch) => return Ok(scratch),
+            Err(failed) => error = Some(failed),
+        }
+    }
+    match error {
+        Some(error) => Err(GateError::Scratch(error)),
+        None => builder.tempdir().map_err(GateError::Scratch),
     }
 }
 

@@ -18,8 +18,10 @@ pub enum GateError {
     UnknownCommit(String),
     #[error("git rev-list printed an unexpected line: {0:?}")]
     UnexpectedLine(String),
-    #[error("{0:?} is not a line that git passes to a pre-push hook")]
+    #[error("{0:?} is not a line that git passes to a pre-push or pre-receive hook")]
     BadPushLine(String),
+    #[error("cannot ask the remote what it has: {0}")]
+    Remote(GitError),
     #[error("the range has more than {max} commits; name a shorter one", max = crate::MAX_COMMITS)]
     TooManyCommits,
     #[error("{0} is not among the last {max} commits of HEAD", max = crate::landed_commits::MAX_COMMITS)]

@@ -4,8 +4,9 @@
 //! candidate's parent, produces exactly the candidate's tree. Patch ids and file names only find reviews to compare
 //! with (docs/adr/0019).
 //!
-//! The [`Gate`] takes a repository, the database and a [`Policy`], and returns a [`Decision`] for each candidate.
-//! An error is the third answer: the gate could not tell.
+//! The [`Gate`] takes a repository, the database and a [`Policy`], and returns a [`Decision`] for each candidate. It
+//! reads nothing else: neither variables nor the configuration of the repository (docs/adr/0030). An error is the third
+//! answer: the gate could not tell.
 
 mod candidate;
 mod commit_approvals;
@@ -13,13 +14,18 @@ mod commit_ranges;
 mod decision;
 mod error;
 mod landed_commits;
+mod pushes;
 mod receipt;
 
 pub use candidate::Candidate;
 pub use commit_approvals::{Evidence, VerifiedCommit, default_range};
-pub use commit_ranges::{MAX_COMMITS, PushUpdate};
-pub use decision::{Approval, Decision, Difference, Exemption, Gate, NearMiss, Outcome, Policy, SkipReason};
+pub use commit_ranges::{CommitRange, MAX_COMMITS};
+pub use decision::{
+    Approval, Decision, Difference, Exemption, Gate, NearMiss, Outcome, Policy, RefusalReason, RegisteredProject,
+    SkipReason, Workflow,
+};
 pub use error::GateError;
 pub use landed_commits::RecentHistory;
+pub use pushes::{PushUpdate, Remote};
 pub use receipt::{Receipt, ReceiptReviewer};
 pub use store::read_only_database::ReviewedContent;

@@ -22,6 +22,58 @@ impl ClientRepo {
     }
 }
 
+/// A repository with its git folder, found by its files. The settings of the repository, which any process in it can
+/// write, have no part in this.
+#[derive(Debug, Clone)]
+pub struct RepoLocation {
+    pub(crate) layout: RepoLayout,
+}
+
+impl RepoLocation {
+    /// The repository that contains `dir`.
+    pub fn find(dir: &Path) -> Result<Self, GitError> {
+        Ok(Self { layout: find(dir)? })
+    }
+
+    /// The repository with this git folder, as git names it to a hook that it runs in `dir`.
+    pub fn from_git_dir(git_dir: &Path, dir: &Path) -> Result<Self, GitError> {
+        let git_dir = dir.join(git_dir);
+        let git_dir = fs::canonicalize(&git_dir).ok().filter(|folder| is_git_dir(folder));
+        let git_dir = git_dir.ok_or_else(|| GitError::NotARepository { dir: dir.to_owned() })?;
+        // The working tree that leads to this git folder: of the main repository, a linked one, or a submodule.
+        let linked = fs::read_to_string(git_dir.join("gitdir")).ok().map(|file| PathBuf::from(file.trim_end()));
+        let main = (git_dir.file_name().is_some_and(|name| name == ".git")).then(|| git_dir.clone());
+        let root = linked.or(main).and_then(|dot_git| Some(dot_git.parent()?.to_owned())).filter(|root| root.is_dir());
+        if let Some(root) = root {
+            return Ok(Self { layout: layout(&root, git_dir, false) });
+        }
+        let around =
+            find(dir).ok().filter(|layout| fs::canonicalize(&layout.git_dir).is_ok_and(|found| found == git_dir));
+        Ok(Self { layout: around.unwrap_or_else(|| layout(&git_dir.clone(), git_dir, true)) })
+    }
+
+    /// Reads objects from these folders too: those of a push that is not accepted yet.
+    pub fn with_incoming_objects(mut self, folders: Vec<PathBuf>) -> Self {
+        self.layout.incoming_objects = folders;
+        self
+    }
+
+    /// The top folder of the working tree, or the git folder of a bare repository.
+    pub fn root(&self) -> &Path {
+        &self.layout.root
+    }
+
+    /// The git folder of this working tree.
+    pub fn git_dir(&self) -> &Path {
+        &self.layout.git_dir
+    }
+
+    /// The object folder, which all working trees of a repository share.
+    pub fn objects(&self) -> &Path {
+        &self.layout.objects
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct RepoLayout {
     pub(crate) root: PathBuf,
@@ -30,6 +82,8 @@ pub(crate) struct RepoLayout {
     pub(crate) common_dir: PathBuf,
     /// The objects of the main repository, also for a linked worktree.
     pub(crate) objects: PathBuf,
+    /// Further object folders.
+    pub(crate) incoming_objects: Vec<PathBuf>,
     pub(crate) bare: bool,
     /// `sha1` or `sha256`; empty until git has been asked.
     pub(crate) format: String,
@@ -66,7 +120,8 @@ fn layout(root: &Path, git_dir: PathBuf, bare: bool) -> RepoLayout {
     };
     let objects = common_dir.join("objects");
     let objects = fs::canonicalize(&objects).unwrap_or(objects);
-    RepoLayout { root: root.to_owned(), git_dir, common_dir, objects, bare, format: String::new() }
+    let (root, format) = (root.to_owned(), String::new());
+    RepoLayout { root, git_dir, common_dir, objects, incoming_objects: Vec::new(), bare, format }
 }
 
 fn is_git_dir(folder: &Path) -> bool {

@@ -63,6 +63,20 @@ impl Repository {
         let versions = after.iter().zip(before);
         Ok(versions.map(|(after, before)| FileVersions { after: content(after), before: content(before) }).collect())
     }
+
+    /// Reads one path in `commit`, a full id, or `None` for the empty tree.
+    pub async fn read_file(&self, commit: Option<&str>, path: &str) -> Result<FileContent, GitError> {
+        self.0.check_id(commit)?;
+        let Some(commit) = commit else { return Ok(FileContent::Absent) };
+        if let Err(message) = self.find_commit(commit).await? {
+            return Err(GitError::UnknownBase { base: commit.to_owned(), message });
+        }
+        let mut session = self.session().await?;
+        let blobs = session.find_blobs(&[is_path(path).then(|| format!("{commit}:{path}"))]).await?;
+        let Some(Some(blob)) = blobs.first() else { return Ok(FileContent::Absent) };
+        let mut contents = session.read_blobs(&blobs).await?;
+        Ok(contents.remove(&blob.id).unwrap_or(FileContent::TooLarge))
+    }
 }
 
 impl Session<'_> {

@@ -5,7 +5,7 @@
 //!   works in a scratch repository that borrows the objects of the registered one. Hooks, filters, drivers and the
 //!   fsmonitor of the registered repository never run.
 //! - [`UserRepo`] runs git in the working tree of the user, with the user's environment and configuration.
-//! - [`ClientRepo`] locates a repository by its files, without running git.
+//! - [`RepoLocation`] and [`ClientRepo`] locate a repository by its files, without running git.
 //!
 //! Every git process starts in `process`.
 
@@ -16,6 +16,7 @@ mod engine;
 mod engine_first;
 mod error;
 mod file_reader;
+mod history;
 mod process;
 mod repository;
 mod scratch_repo;
@@ -23,10 +24,11 @@ mod targets;
 mod tree_diff;
 mod user_working_tree;
 
-pub use discovery::ClientRepo;
+pub use discovery::{ClientRepo, RepoLocation};
 pub use engine_first::{AnswerCounts, EngineState};
 pub use error::GitError;
 pub use file_reader::{FileContent, FileVersions};
+pub use history::{CommitRecord, RemoteRefs, Revisions, Walk};
 pub use process::Output;
 pub use repository::{GitSettings, Repository};
 pub use user_working_tree::UserRepo;

@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
 use crate::GitError;
+use crate::history::is_plain_ssh;
 
 /// How much of stderr is kept, and of stdout unless the command asks for more.
 const DEFAULT_OUTPUT_LIMIT: usize = 8 * 1024;
@@ -28,7 +29,7 @@ const CLEAN_CONFIG: [&str; 6] = [
     "core.looseCompression=0",
 ];
 
-const CLEAN_VARIABLES: [(&str, &str); 8] = [
+const CLEAN_VARIABLES: [(&str, &str); 9] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_ATTR_NOSYSTEM", "1"),
@@ -37,6 +38,8 @@ const CLEAN_VARIABLES: [(&str, &str); 8] = [
     // A partial clone would run programs from its config to reach its remote.
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
+    // Other parents for commits, which any process in the repository can write.
+    ("GIT_GRAFT_FILE", "/dev/null"),
     ("LC_ALL", "C"),
 ];
 
@@ -57,6 +60,9 @@ pub(crate) enum Env {
     Caller,
     /// The environment of the calling process without `GIT_*`, which may point to another repository.
     CallerWithoutGitVariables,
+    /// Like `CallerWithoutGitVariables`, for a question to a remote: in a process group of its own, and with the
+    /// caller's ssh command if that runs nothing but ssh.
+    CallerAtRemote,
 }
 
 /// A git command line with its environment.
@@ -82,11 +88,15 @@ impl GitCommand {
             Env::Caller => {
                 command.envs(CALLER_VARIABLES);
             }
-            Env::CallerWithoutGitVariables => {
+            Env::CallerWithoutGitVariables | Env::CallerAtRemote => {
                 for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
                     command.env_remove(name);
                 }
                 command.envs(CALLER_VARIABLES);
+                if matches!(env, Env::CallerAtRemote) {
+                    let ssh = env::var("GIT_SSH_COMMAND").ok().filter(|ssh| is_plain_ssh(ssh));
+                    command.envs(ssh.map(|ssh| ("GIT_SSH_COMMAND", ssh))).process_group(0);
+                }
             }
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::check_cache::Checks;
-use crate::discovery::{self, ClientRepo, RepoLayout};
+use crate::discovery::{self, ClientRepo, RepoLayout, RepoLocation};
 use crate::engine::{Declined, Engine};
 use crate::process::{Env, GitCommand, Output};
 use crate::scratch_repo::ScratchRepo;
@@ -78,7 +78,26 @@ impl Repository {
         trusted: bool,
         settings: Arc<GitSettings>,
     ) -> Result<Repository, GitError> {
-        let layout = discovery::find(dir)?;
+        Self::open_layout(discovery::find(dir)?, scratch_root, trusted, settings).await
+    }
+
+    /// Opens the repository at a location that is known already.
+    pub async fn open_at(
+        location: &RepoLocation,
+        scratch_root: &Path,
+        settings: Arc<GitSettings>,
+    ) -> Result<Repository, GitError> {
+        let repository = Self::open_layout(location.layout.clone(), scratch_root, false, settings).await?;
+        repository.0.scratch.copy_shallow_commits(&repository.0.layout)?;
+        Ok(repository)
+    }
+
+    async fn open_layout(
+        layout: RepoLayout,
+        scratch_root: &Path,
+        trusted: bool,
+        settings: Arc<GitSettings>,
+    ) -> Result<Repository, GitError> {
         let scratch = ScratchRepo::claim(scratch_root, &layout.root)?;
         let (base_checks, head_checks) = (Checks::default(), Checks::default());
         let mut inner = Inner { layout, scratch, trusted, settings, engine: None, base_checks, head_checks };
@@ -99,6 +118,11 @@ impl Repository {
     /// The top folder of the working tree, or the repository itself if it is bare.
     pub fn root(&self) -> &Path {
         &self.0.layout.root
+    }
+
+    /// The object folder, which all working trees of the repository share.
+    pub fn objects(&self) -> &Path {
+        &self.0.layout.objects
     }
 
     /// Whether `client` is a working tree of this repository.
@@ -191,6 +215,12 @@ impl<'a> Session<'a> {
     /// A command in the registered repository, which knows its refs, worktrees and shallow commits.
     pub(crate) fn registered(&self, task: &'static str) -> GitCommand {
         self.command(task).git_dir(&self.repo.layout.git_dir)
+    }
+
+    /// A command in the scratch repository with the settings of the user, for a question to a remote.
+    pub(crate) fn as_user(&self, task: &'static str) -> GitCommand {
+        let (program, scratch) = (&self.repo.settings.program, &self.repo.scratch);
+        GitCommand::new(task, program, Env::CallerAtRemote, &scratch.empty_home()).git_dir(&scratch.repo())
     }
 
     fn command(&self, task: &'static str) -> GitCommand {

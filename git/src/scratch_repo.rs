@@ -55,12 +55,22 @@ impl ScratchRepo {
             let repo = self.repo();
             fs::create_dir_all(repo.join("refs"))?;
             fs::create_dir_all(repo.join("objects/info"))?;
-            fs::write(repo.join("objects/info/alternates"), alternates(&layout.objects))?;
+            fs::write(repo.join("objects/info/alternates"), alternates(layout, None))?;
             fs::write(repo.join("config"), config)?;
             // Written last: its presence means that the repository is complete.
             fs::write(repo.join("HEAD"), "ref: refs/heads/scratch\n")
         };
         build().map_err(|error| GitError::failed("preparing the scratch repository", error))
+    }
+
+    /// Lets the history end where that of a shallow clone ends.
+    pub(crate) fn copy_shallow_commits(&self, layout: &RepoLayout) -> Result<(), GitError> {
+        let shallow = layout.common_dir.join("shallow");
+        if layout.bare || !shallow.is_file() {
+            return Ok(());
+        }
+        let copied = fs::copy(shallow, self.repo().join("shallow"));
+        copied.map(drop).map_err(|error| GitError::failed("preparing the scratch repository", error))
     }
 
     /// Builds the repository again if a cleaner of temporary files removed it.
@@ -75,7 +85,8 @@ impl ScratchRepo {
         session.set_folder(folder.clone());
         let create = || {
             fs::create_dir_all(folder.join("objects/info"))?;
-            fs::write(folder.join("objects/info/alternates"), alternates(&session.repo.layout.objects))
+            let own = self.repo().join("objects");
+            fs::write(folder.join("objects/info/alternates"), alternates(&session.repo.layout, Some(&own)))
         };
         create().map_err(|error| GitError::failed("preparing the session folder", error))
     }
@@ -191,16 +202,19 @@ fn remove_earlier_runs(home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The one line of `objects/info/alternates`, quoted so that a path with a newline stays one entry.
-fn alternates(objects: &Path) -> Vec<u8> {
-    let mut line = vec![b'"'];
-    for &byte in objects.as_os_str().as_bytes() {
-        match byte {
-            b'"' | b'\\' => line.extend([b'\\', byte]),
-            b'\n' => line.extend(b"\\n"),
-            _ => line.push(byte),
+/// The content of `objects/info/alternates`, quoted so that a path with a newline stays one entry.
+fn alternates(layout: &RepoLayout, scratch: Option<&PathBuf>) -> Vec<u8> {
+    let mut text = Vec::new();
+    for objects in [&layout.objects].into_iter().chain(&layout.incoming_objects).chain(scratch) {
+        text.push(b'"');
+        for &byte in objects.as_os_str().as_bytes() {
+            match byte {
+                b'"' | b'\\' => text.extend([b'\\', byte]),
+                b'\n' => text.extend(b"\\n"),
+                _ => text.push(byte),
+            }
         }
+        text.extend(b"\"\n");
     }
-    line.extend(b"\"\n");
-    line
+    text
 }

@@ -4,10 +4,14 @@
 //! program. A diff could run one (textconv, external diff), so it is computed in the broker's scratch repository, which
 //! borrows the objects but not the configuration.
 
+use std::time::Duration;
+
 use domain::review::{ReviewTarget, TargetCommit, TargetKind, TargetName};
 use domain::text::is_hidden;
+use tokio::time::timeout;
 
 use crate::discovery::{check_branch, check_name};
+use crate::engine::{Declined, Engine};
 use crate::repository::Session;
 use crate::{GitError, Repository};
 
@@ -35,15 +39,38 @@ impl Repository {
     }
 }
 
+/// How long a look at a branch may wait for other work of the engine.
+const BRANCH_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Repository {
+    /// The commit that a branch points at now, if that can be read without running git. `None` also if the branch is gone.
+    pub async fn branch_head(&self, name: &str) -> Option<String> {
+        check_branch(name).ok()?;
+        let names = branch_refs(name);
+        let find = move |engine: &Engine| {
+            let mut heads = names.iter().map(|name| engine.resolve(name));
+            heads.find(Result::is_ok).unwrap_or(Err(Declined("no such branch")))
+        };
+        timeout(BRANCH_TIMEOUT, self.0.ask_engine(find)).await.ok()?
+    }
+}
+
+/// The full names that a branch may have: a local one comes first.
+fn branch_refs(name: &str) -> Vec<String> {
+    if name.starts_with("refs/heads/") || name.starts_with("refs/remotes/") {
+        return vec![name.to_owned()];
+    }
+    vec![format!("refs/heads/{name}"), format!("refs/remotes/{name}")]
+}
+
 /// A resolved base, if there is one, and head.
 type Ends = (Option<String>, String);
 
 impl Session<'_> {
     async fn resolve_branch(&mut self, name: &str, base: Option<&str>) -> Result<Ends, GitError> {
         check_branch(name).map_err(|why| GitError::bad_target(name, why))?;
-        let is_full = name.starts_with("refs/heads/") || name.starts_with("refs/remotes/");
-        let (local, remote) = (format!("refs/heads/{name}"), format!("refs/remotes/{name}"));
-        let names = if is_full { vec![name] } else { vec![local.as_str(), &remote] };
+        let names = branch_refs(name);
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
         let head = self.find_first(&names).await?;
         let head = head.ok_or_else(|| GitError::bad_target(name, "no such branch"))?;
         let against = match base {

@@ -137,7 +137,7 @@ fn add_page_headers(headers: &mut HeaderMap, request: &HeaderMap) {
     headers.insert("permissions-policy", HeaderValue::from_static(PERMISSIONS));
 }
 
-/// The source that allows the broker's own WebSocket: Safari before 15.4 does not count it as `'self'`. The guard has
+/// The source that allows the broker's own WebSocket: Safari before 16 does not count it as `'self'`. The guard has
 /// checked the host. A policy cannot name an IPv6 address.
 fn websocket_source(request: &HeaderMap) -> String {
     let host = request.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());

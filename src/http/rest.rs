@@ -84,9 +84,7 @@ impl Api {
             Format::Json => Ok(response::success(request, self.call(request).await?)),
             Format::Diff => self.diff(request).await,
             Format::Patch => self.patch(request).await,
-            Format::CounterPatch => {
-                Err(ErrorBody::new(ErrorCode::NotReady, "this operation is not available yet").into())
-            }
+            Format::CounterPatch => self.counter_patch(request).await,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::server::Connection;
 use crate::{
-    live_events::{EventStream, Events, EventsQuery, HEARTBEAT_INTERVAL, StreamItem, encode_frame},
+    live_events::{EventStream, Events, EventsQuery, HEARTBEAT_INTERVAL, StreamItem, encode_frame, end_notice},
     service::CallError,
 };
 use actors::{Caller, credentials::ShownSecret};
@@ -97,7 +97,7 @@ async fn next_chunk(mut state: BodyState) -> Option<(Result<Bytes, Infallible>, 
         }
         StreamItem::Heartbeat => Bytes::from_static(b":\n\n"),
         StreamItem::End(end) => {
-            let last = encode_frame(None, "dropped", &end.notice(stream.seq()));
+            let last = encode_frame(None, "dropped", &end_notice(end, stream.seq()));
             state.stream = None;
             last
         }

@@ -6,12 +6,12 @@ use super::{
     sse::{END_TIMEOUT, STALL_TIMEOUT},
 };
 use crate::{
-    live_events::{EndReason, EventStream, Events, EventsQuery, StreamItem},
+    live_events::{EventStream, Events, EventsQuery, StreamItem, end_notice},
     one_time_code::{CODE_LIFETIME, CodeHolder},
     service::CallError,
 };
 use actors::{Caller, credentials::ShownSecret};
-use api::{ErrorBody, ErrorCode, decode::Malformed};
+use api::{ErrorBody, ErrorCode, decode::Malformed, live_frames::EndReason};
 use axum::{
     Extension,
     extract::{
@@ -141,7 +141,7 @@ async fn close(mut socket: WebSocket, reason: EndReason, seq: u64) {
     };
     let close = CloseFrame { code, reason: format!("{reason}; since={seq}").into() };
     let handshake = async {
-        socket.send(Message::text(reason.notice(seq))).await?;
+        socket.send(Message::text(end_notice(reason, seq))).await?;
         socket.send(Message::Close(Some(close))).await?;
         // Dropping the socket before the other side has read the message could discard it.
         while let Some(Ok(_)) = socket.recv().await {}

@@ -8,8 +8,7 @@ use super::{
 };
 use crate::broker_identity::BrokerIdentity;
 use actors::{Broker, credentials::ShownSecret};
-use api::live_frames::{LiveReady, ReadyType};
-use serde_json::json;
+use api::live_frames::{DroppedType, EndReason, LiveDropped, LiveReady, ReadyType};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
@@ -51,24 +50,10 @@ pub(crate) enum StreamItem {
     End(EndReason),
 }
 
-/// Why the broker ends a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
-#[strum(serialize_all = "snake_case")]
-pub(crate) enum EndReason {
-    /// Every requested event was sent.
-    Complete,
-    /// The subscriber's queue overflowed.
-    Slow,
-    Closing,
-    TokenRevoked,
-    Unreadable,
-}
-
-impl EndReason {
-    /// The last message of a stream. `seq` is where the subscriber can resume.
-    pub(crate) fn notice(self, seq: u64) -> String {
-        json!({ "type": "dropped", "reason": self.to_string(), "seq": seq }).to_string()
-    }
+/// The last message of a stream. `seq` is where the subscriber can resume.
+pub(crate) fn end_notice(reason: EndReason, seq: u64) -> String {
+    let dropped = LiveDropped { kind: DroppedType::Dropped, reason, seq };
+    serde_json::to_string(&dropped).unwrap_or_default()
 }
 
 impl EventStream {

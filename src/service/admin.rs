@@ -2,9 +2,12 @@
 
 use super::{Call, error::CallError};
 use actors::actor_tree::MAX_LISTED_REVIEWS;
-use api::admin::{Actors, ListPersonasResponse, NoArguments, OpenApi, Persona};
+use api::admin::{Actors, ListPersonasResponse, ListProjectsResponse, NoArguments, OpenApi, Persona, Project};
 use config::Config;
-use domain::persona;
+use domain::{
+    credential::{Authority, Scope},
+    persona,
+};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +16,8 @@ pub struct ConfigView {
     config: Map<String, Value>,
     personas: Vec<Persona>,
     logs: PathBuf,
+    /// The broker can be reached only from this machine.
+    is_local: bool,
 }
 
 impl ConfigView {
@@ -21,6 +26,7 @@ impl ConfigView {
             config: without_secrets(config),
             personas: config.personas.values().map(|persona| describe(persona)).collect(),
             logs: config.server.data_dir.reviewers(),
+            is_local: config.server.listen.ip().is_loopback(),
         }
     }
 
@@ -64,6 +70,18 @@ fn describe(persona: &persona::Persona) -> Persona {
 
 pub(super) async fn personas(call: &Call<'_>, _: NoArguments) -> Result<ListPersonasResponse, CallError> {
     Ok(ListPersonasResponse { personas: call.service.config.personas.clone() })
+}
+
+/// The folders are for operators that can open them.
+pub(super) async fn projects(call: &Call<'_>, _: NoArguments) -> Result<ListProjectsResponse, CallError> {
+    let is_operator = match call.authz.authority() {
+        Some(authority) => authority == Authority::Operator && call.authz.scope() == Some(&Scope::All),
+        None => true,
+    };
+    let root = |root: &Path| (is_operator && call.service.config.is_local).then(|| root.display().to_string());
+    let visible = call.broker.projects().filter(|(name, _)| call.authz.can_see_project(Some(name)));
+    let projects = visible.map(|(name, folder)| Project { name: name.to_owned(), root: root(folder) }).collect();
+    Ok(ListProjectsResponse { projects })
 }
 
 pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<api::admin::Config, CallError> {

@@ -3,7 +3,7 @@
 mod content_selection;
 
 pub(crate) use content_selection::FullDiff;
-pub(super) use content_selection::full_diff;
+pub(super) use content_selection::{ChosenContent, full_diff};
 
 use super::{
     Authorization, Call, JsonText, Service, Settings, check_round,
@@ -11,17 +11,16 @@ use super::{
     error::CallError,
     pagination::{TextStream, json_chars},
 };
-use actors::{BrokerError, credentials::Scope};
+use actors::{Broker, BrokerError, credentials::Scope};
 use api::{
     ErrorBody, ErrorCode,
     proposals::{Effort, Iteration, ProposalDetails, ProposalRequest, ProposalResponse},
 };
-use content_selection::ChosenContent;
 use domain::{
     content::{Content, ContentHash},
     diff::file_section,
     ids::ReviewId,
-    review::Refusal,
+    review::{Refusal, Review},
     text::truncate,
     verdict::Verdict,
 };
@@ -78,11 +77,7 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
     let (hash, content) = (&chosen.hash, chosen.content());
     let patch = match &request.persona {
         Some(persona) => {
-            broker.check_name("persona", Some(persona))?;
-            if review.seats.iter().all(|seat| seat.persona != *persona) {
-                let (persona, seats) = (persona.clone(), review.personas().join(", "));
-                return Err(BrokerError::from(Refusal::NoSuchSeat { number, persona, seats }).into());
-            }
+            check_persona(broker, &review, persona)?;
             reader.find_last_counter_patch(number, round, Some(persona)).await?
         }
         None => patch,
@@ -141,6 +136,43 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
         file: request.file,
     };
     Ok(response)
+}
+
+/// Refuses a persona without a seat.
+fn check_persona(broker: &Broker, review: &Review, persona: &String) -> Result<(), CallError> {
+    broker.check_name("persona", Some(persona))?;
+    if review.seats.iter().all(|seat| seat.persona != *persona) {
+        let (number, persona, seats) = (review.number, persona.clone(), review.personas().join(", "));
+        return Err(BrokerError::from(Refusal::NoSuchSeat { number, persona, seats }).into());
+    }
+    Ok(())
+}
+
+/// A counter-patch as a whole.
+#[derive(Debug)]
+pub(crate) struct FullCounterPatch {
+    pub version: u64,
+    pub diff: String,
+}
+
+/// The last counter-patch of a round, of any seat or of one.
+pub(super) async fn counter_patch(call: &Call<'_>, request: ProposalRequest) -> Result<FullCounterPatch, CallError> {
+    call.authz.identity_for("caller_id", request.caller_id)?;
+    let id = call.resolve(&request.review_id).await?;
+    let (broker, review) = (&call.broker, call.broker.review(id).await?);
+    let round = request.round.unwrap_or(review.round.number);
+    check_round(&review, round)?;
+    if let Some(persona) = &request.persona {
+        check_persona(broker, &review, persona)?;
+    }
+    let found = broker.reader().find_last_counter_patch(review.number, round, request.persona.as_deref()).await?;
+    let none = || {
+        let seat = request.persona.map_or(String::new(), |persona| format!(" from the seat {persona}"));
+        let error = format!("there is no counter-patch{seat} in round {round} of {}", review.number);
+        ErrorBody::new(ErrorCode::NoCounterPatch, error)
+    };
+    let patch = found.ok_or_else(none)?;
+    Ok(FullCounterPatch { version: review.version, diff: patch.diff })
 }
 
 /// The last verdict of a round, who gave it, and its reason.

@@ -2,17 +2,19 @@
 //! counter-patches.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
-use actors::{CommandOutcome, ListQuery, Listing};
+use actors::{Broker, CommandOutcome, ListQuery, Listing};
 use api::{
     ErrorBody, ErrorCode, client_repo_header,
     decode::Malformed,
     reviews::{
-        CancelReviewRequest, CloseReviewRequest, CounterPatchRequest, CreateReviewRequest, CreateReviewResponse,
-        ListReviewsRequest, ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse,
+        CancelReviewRequest, CloseReviewRequest, CountReviewsRequest, CountReviewsResponse, CounterPatchRequest,
+        CreateReviewRequest, CreateReviewResponse, DiffSize, ListReviewsRequest, ListReviewsResponse,
+        MAX_COUNTED_TURNS, ReviewRow, ReviewStatusRequest, ReviewStatusResponse, RowDetails, SeatState, StatusCounts,
     },
 };
-use domain::review::{AcceptCounterPatch, Command, Proposer, Status};
+use domain::review::{AcceptCounterPatch, Command, Proposer, Review, Status};
 use git::ClientRepo;
+use store::ListedDetails;
 
 pub(super) async fn create(
     call: &Call<'_>,
@@ -95,6 +97,7 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result
     let waits = request.wait.unwrap_or(false);
     let (since, wait) = (request.since, call.wait(request.since, request.timeout_seconds));
     let (caller_id, role) = (request.caller_id.clone(), request.role);
+    let details = request.details.unwrap_or(false);
     let query = list_query(request)?;
     let caller_id = match query.my_turn {
         true => call.authz.identity_for("caller_id", caller_id)?,
@@ -128,7 +131,7 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result
     let hint = (is_anonymous && listing.page.items.is_empty()).then_some(
         "Pass your reviewer_id as caller_id to also see reviews that others have started and that have a free seat.",
     );
-    let mut response = fit(call.service, query, listing).await?;
+    let mut response = fit(call.service, query, listing, details).await?;
     response.timed_out = response.timed_out.filter(|_| waits);
     response.next = hint.map(Into::into);
     Ok(response)
@@ -150,19 +153,15 @@ fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
     if request.status.is_some() && request.statuses.is_some() {
         return Err(ErrorBody::invalid("statuses", "not allowed with status"));
     }
-    let projects = match (request.project, request.projects) {
-        (Some(_), Some(_)) => {
-            let error = "give either project or projects, not both";
-            return Err(ErrorBody::new(ErrorCode::ProjectAndProjects, error).with("field", "projects"));
-        }
-        (Some(project), None) => vec![project],
-        (None, projects) => projects.unwrap_or_default(),
-    };
+    let projects = requested_projects(request.project, request.projects)?;
     Ok(ListQuery {
         status: request.status,
         statuses: request.statuses.unwrap_or_default(),
         branch: request.branch,
         participant: request.participant,
+        proposer: request.proposer,
+        persona: request.persona,
+        search: request.q,
         category: request.category,
         projects,
         for_work: waits,
@@ -171,6 +170,51 @@ fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
         cursor: request.cursor,
         ..ListQuery::default()
     })
+}
+
+fn requested_projects(one: Option<String>, several: Option<Vec<String>>) -> Result<Vec<String>, ErrorBody> {
+    match (one, several) {
+        (Some(_), Some(_)) => {
+            let error = "give either project or projects, not both";
+            Err(ErrorBody::new(ErrorCode::ProjectAndProjects, error).with("field", "projects"))
+        }
+        (Some(project), None) => Ok(vec![project]),
+        (None, projects) => Ok(projects.unwrap_or_default()),
+    }
+}
+
+pub(super) async fn count(call: &Call<'_>, request: CountReviewsRequest) -> Result<CountReviewsResponse, CallError> {
+    let caller_id = call.authz.identity_for("caller_id", request.caller_id)?;
+    let role = call.asker(caller_id.as_deref(), request.role)?.role;
+    let query = call.authz.limit_list(ListQuery {
+        branch: request.branch,
+        participant: request.participant,
+        proposer: request.proposer,
+        persona: request.persona,
+        search: request.q,
+        category: request.category,
+        projects: requested_projects(request.project, request.projects)?,
+        role,
+        caller_id,
+        ..ListQuery::default()
+    })?;
+    let counts = call.broker.count(&query).await?;
+    let my_turn = match &query.caller_id {
+        Some(_) => Some(call.broker.count_turns(&query, MAX_COUNTED_TURNS).await? as u64),
+        None => None,
+    };
+    let of = |status| counts.by_status.get(&status).copied().unwrap_or(0);
+    let by_status = StatusCounts {
+        pending: of(Status::Pending),
+        claimed: of(Status::Claimed),
+        in_review: of(Status::InReview),
+        changes_requested: of(Status::ChangesRequested),
+        approved: of(Status::Approved),
+        rejected: of(Status::Rejected),
+        cancelled: of(Status::Cancelled),
+        closed: of(Status::Closed),
+    };
+    Ok(CountReviewsResponse { by_status, escalated: counts.escalated, my_turn })
 }
 
 /// Ends the loop of a pool reviewer.
@@ -188,13 +232,22 @@ fn draining(since: Option<u64>) -> ListReviewsResponse {
 }
 
 /// The response to a list, with fewer rows if they are too long for one response.
-async fn fit(service: &Service, query: ListQuery, listing: Listing) -> Result<ListReviewsResponse, CallError> {
+async fn fit(
+    service: &Service,
+    query: ListQuery,
+    listing: Listing,
+    details: bool,
+) -> Result<ListReviewsResponse, CallError> {
     let Listing { mut page, seq, timed_out } = listing;
     let caller = query.caller_id.as_deref();
     let claimant = caller.filter(|_| query.status == Some(Status::Pending) || query.my_turn);
     loop {
+        let mut reviews: Vec<_> = page.items.iter().map(|review| ReviewRow::new(review, claimant, caller)).collect();
+        if details {
+            add_details(&service.broker, &page.items, &mut reviews).await?;
+        }
         let response = ListReviewsResponse {
-            reviews: page.items.iter().map(|review| ReviewRow::new(review, claimant, caller)).collect(),
+            reviews,
             seq,
             next_cursor: page.next_cursor.clone(),
             timed_out: Some(timed_out),
@@ -211,12 +264,32 @@ async fn fit(service: &Service, query: ListQuery, listing: Listing) -> Result<Li
     }
 }
 
+async fn add_details(broker: &Broker, reviews: &[Review], rows: &mut [ReviewRow]) -> Result<(), CallError> {
+    let numbers: Vec<_> = reviews.iter().map(|review| review.number).collect();
+    let mut listed = broker.reader().list_details(&numbers).await?;
+    for (review, row) in reviews.iter().zip(rows) {
+        let ListedDetails { file_count, added, removed, open_issues } =
+            listed.remove(&review.number).unwrap_or_default();
+        let size = DiffSize { files: file_count, additions: added, deletions: removed };
+        let mut details = RowDetails::new(review, size, &open_issues);
+        set_lease_ends(broker, review, &mut details.seats);
+        row.details = Some(details);
+    }
+    Ok(())
+}
+
+fn set_lease_ends(broker: &Broker, review: &Review, seats: &mut [SeatState]) {
+    for (seat, state) in review.seats.iter().zip(seats) {
+        state.lease_ends_at = broker.lease_ends_at(seat).map(Into::into);
+    }
+}
+
 impl Service {
     /// The first page of pending reviews.
     pub(crate) async fn queue(&self, authz: Authorization<'_>) -> Result<JsonText, CallError> {
         let query = authz.limit_list(ListQuery { status: Some(Status::Pending), ..ListQuery::default() })?;
         let listing = self.broker.list(query.clone()).await?;
-        let response = ListReviewsResponse { timed_out: None, ..fit(self, query, listing).await? };
+        let response = ListReviewsResponse { timed_out: None, ..fit(self, query, listing, false).await? };
         Ok(JsonText(serde_json::to_string(&response)?))
     }
 }
@@ -226,14 +299,17 @@ pub(super) async fn status(call: &Call<'_>, request: ReviewStatusRequest) -> Res
     let name = call.authz.identity_for("caller_id", request.caller_id)?;
     let name = name.as_deref();
     let id = call.resolve(&request.review_id).await?;
-    if !request.wait.unwrap_or(false) {
-        let review = call.broker.review(id).await?;
-        call.touch(&review, name).await;
-        return Ok(ReviewStatusResponse::new(&review, name));
-    }
-    let seen = call.broker.wait_review(id, wait, call.asker(name, request.role)?).await?;
-    call.touch(&seen.review, name).await;
-    Ok(ReviewStatusResponse { timed_out: Some(seen.timed_out), ..ReviewStatusResponse::new(&seen.review, name) })
+    let (review, timed_out) = if request.wait.unwrap_or(false) {
+        let seen = call.broker.wait_review(id, wait, call.asker(name, request.role)?).await?;
+        (seen.review, Some(seen.timed_out))
+    } else {
+        (call.broker.review(id).await?, None)
+    };
+    call.touch(&review, name).await;
+    let mut response = ReviewStatusResponse { timed_out, ..ReviewStatusResponse::new(&review, name) };
+    set_lease_ends(&call.broker, &review, &mut response.state.seats);
+    response.branch_head = call.broker.branch_head(&review).await;
+    Ok(response)
 }
 
 pub(super) async fn close(call: &Call<'_>, request: CloseReviewRequest) -> Result<ReviewStatusResponse, CallError> {

@@ -23,9 +23,10 @@ pub use database_change::{
 pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use query_types::{
-    BrowserSession, CounterPatchRow, DedicatedReviewer, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding,
-    Page, ProcessIdentity, ProjectQueue, ReviewFilter, ReviewerEnd, ReviewerRow, ReviewerSession, ReviewerWork,
-    RoundRow, SeatRow, SessionTotals, StatsPeriod, WaitingReview, WebhookRow,
+    BrowserSession, CounterPatchRow, DedicatedReviewer, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedDetails,
+    ListedFinding, Page, ProcessIdentity, ProjectQueue, ReviewCounts, ReviewFilter, ReviewSearch, ReviewerEnd,
+    ReviewerRow, ReviewerSession, ReviewerWork, RoundRow, SeatRow, SessionTotals, StatsPeriod, WaitingReview,
+    WebhookRow,
 };
 pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};

@@ -11,6 +11,7 @@ use domain::{
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// One page of a list.
 #[derive(Debug, Clone)]
@@ -55,6 +56,10 @@ pub struct ReviewFilter {
     pub branch: Option<String>,
     /// Only reviews that this identity proposed or holds a seat of.
     pub participant: Option<String>,
+    pub proposer: Option<String>,
+    /// Only reviews with a seat of this persona.
+    pub persona: Option<String>,
+    pub search: Option<ReviewSearch>,
     /// Leaves out reviews in which it cannot be the turn of this identity.
     pub turn_of: Option<String>,
     pub category: Option<Category>,
@@ -68,6 +73,51 @@ pub struct ReviewFilter {
     pub not_by: Option<String>,
     /// Only reviews that entered the queue after this event.
     pub queued_after: Option<u64>,
+}
+
+/// What a person types to find a review.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ReviewSearch {
+    /// Part of the intent, in lower case.
+    text: String,
+    /// The number of the review, if the text is one.
+    number: Option<ReviewNumber>,
+}
+
+impl ReviewSearch {
+    /// `given` is part of an intent, in any case, or a number: `R-12` or `12`.
+    pub fn new(given: &str) -> Self {
+        let given = given.trim();
+        let number = ReviewNumber::parse(given).or_else(|| ReviewNumber::parse(&format!("R-{given}")));
+        Self { text: given.to_lowercase(), number }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A number that no review has if the text is not one.
+    pub(crate) fn number(&self) -> i64 {
+        self.number.map_or(0, |number| number.0)
+    }
+}
+
+/// What a list shows of a review beside its snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListedDetails {
+    pub file_count: u64,
+    pub added: u64,
+    pub removed: u64,
+    /// The severities of its open issues, with their number.
+    pub open_issues: Vec<(Severity, u64)>,
+}
+
+/// The numbers of reviews that match a filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewCounts {
+    pub by_status: HashMap<Status, u64>,
+    /// Reviews that wait for an operator.
+    pub escalated: u64,
 }
 
 /// Claimable reviews are listed in the order of the queue, all others newest first.

@@ -5,6 +5,8 @@ mod discussion;
 mod events;
 mod findings;
 mod reader;
+mod review_counts;
+mod review_filter;
 mod review_list;
 mod reviewer_pool;
 mod reviews;

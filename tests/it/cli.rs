@@ -10,6 +10,7 @@ mod init;
 mod init_git_hooks;
 mod init_texts;
 mod json_answers;
+mod list;
 mod open;
 mod request;
 mod respond;

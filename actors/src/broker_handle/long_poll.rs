@@ -14,11 +14,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use store::{Page, Reader, ReviewFilter, StoreError};
+use store::{Page, Reader, ReviewCounts, ReviewFilter, ReviewSearch, StoreError};
 use tokio::{
     sync::{OnceCell, SemaphorePermit, oneshot, watch},
     time::Instant,
 };
+
+/// Reviews that a count of turns reads at once.
+const TURNS_PER_PAGE: u32 = 200;
 
 /// How long a wait for a turn gathers changes before it looks again.
 const TURN_DELAY: Duration = Duration::from_millis(20);
@@ -32,6 +35,11 @@ pub struct ListQuery {
     pub branch: Option<String>,
     /// Only reviews that this identity proposed or holds a seat of.
     pub participant: Option<String>,
+    pub proposer: Option<String>,
+    /// Only reviews with a seat of this persona.
+    pub persona: Option<String>,
+    /// Part of the intent, or a number.
+    pub search: Option<String>,
     pub category: Option<Category>,
     /// Empty: all projects.
     pub projects: Vec<String>,
@@ -157,6 +165,29 @@ impl Broker {
         }
     }
 
+    /// Counts the reviews of a list by status, and those that wait for an operator.
+    pub async fn count(&self, query: &ListQuery) -> Answer<ReviewCounts> {
+        let _call = self.admit()?;
+        Ok(self.reader().count_reviews(&self.filters(query)?).await?)
+    }
+
+    /// Counts the reviews of a list in which it is the caller's turn, up to `limit`.
+    pub async fn count_turns(&self, query: &ListQuery, limit: usize) -> Answer<usize> {
+        let _call = self.admit()?;
+        let query = ListQuery { my_turn: true, ..query.clone() };
+        let filters = self.filters(&query)?;
+        let asker = Asker { name: query.caller_id.as_deref(), role: query.role };
+        let (mut turns, mut cursor) = (0, None);
+        loop {
+            let (page, _) = self.reader().list_reviews(&filters, cursor.as_deref(), TURNS_PER_PAGE).await?;
+            turns += page.items.iter().filter(|review| asker.must_act(review)).count();
+            cursor = page.next_cursor;
+            if cursor.is_none() || turns >= limit {
+                return Ok(turns.min(limit));
+            }
+        }
+    }
+
     /// Like [`Self::list`] with `my_turn`, but waits until there is such a review.
     pub async fn wait_turn(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
         let _waiter = self.admit_waiter()?;
@@ -227,6 +258,9 @@ impl Broker {
         self.check_name("caller_id", query.caller_id.as_ref())?;
         self.check_name("participant", query.participant.as_ref())?;
         self.check_name("branch", query.branch.as_ref())?;
+        self.check_name("proposer", query.proposer.as_ref())?;
+        self.check_name("persona", query.persona.as_ref())?;
+        self.check_name("q", query.search.as_ref())?;
         query.projects.iter().try_for_each(|project| self.known_project(project))?;
         let pending = query.status == Some(Status::Pending);
         let filter = |project: Option<String>, status: Option<Status>| ReviewFilter {
@@ -235,6 +269,9 @@ impl Broker {
             turn_of: query.caller_id.clone().filter(|_| query.my_turn),
             branch: query.branch.clone(),
             participant: query.participant.clone(),
+            proposer: query.proposer.clone(),
+            persona: query.persona.clone(),
+            search: query.search.as_deref().map(ReviewSearch::new),
             category: query.category,
             project,
             without_project: query.without_project,

@@ -5,16 +5,15 @@
 use crate::{
     CliError,
     config_overrides::ConfigArgs,
+    gate_settings::{index_of_hook, open_for_command, read_stdin},
     render::gate::{gate_answer, report, unknown_answer},
     terminal,
 };
-use anyhow::{Context as _, anyhow};
-use config::{Config, FailMode};
+use anyhow::anyhow;
+use config::FailMode;
 use domain::text::escape;
-use gate::{Candidate, Decision, Gate, Policy, PushUpdate};
-use git::{GitError, GitSettings, UserRepo};
-use std::io::{self, Read as _};
-use store::read_only_database::ReadOnlyStore;
+use gate::{Decision, PushUpdate, Remote};
+use git::UserRepo;
 
 const NO: u8 = 1;
 const CANNOT_TELL: u8 = 2;
@@ -97,65 +96,45 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 }
 
 async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
-    let (repo, config) = repo_and_config(&args.config).await?;
-    let mut gate = open_gate(&repo, &config).await?;
+    let (mut gate, _) = open_for_command(&args.config).await?;
     if let Some(name) = &args.commit {
-        let commit = Candidate::from_commit(&repo, name).await?;
+        let commit = gate.commit(name).await?;
         return Ok(vec![gate.decide(commit).await?]);
     }
     if let Some(range) = &args.range {
         if !range.contains("..") || range.starts_with('-') {
             return Err(anyhow!("--range {range}: expected A..B"));
         }
-        return Ok(gate.decide_range(&[range]).await?);
+        return Ok(gate.decide_range(range).await?);
     }
     if args.push {
-        let mut lines = String::new();
-        io::stdin().read_to_string(&mut lines).context("cannot read the refs to push from stdin")?;
-        return Ok(gate.decide_push(args.remote.as_deref(), &PushUpdate::parse_lines(&lines)?).await?);
+        let updates = PushUpdate::parse_lines(&read_stdin()?)?;
+        let remote = find_remote(&gate.repo, args.remote.as_deref()).await?;
+        return Ok(gate.decide_push(&remote, &updates).await?);
     }
-    Ok(vec![gate.decide_staged().await?])
+    Ok(vec![gate.decide_staged(index_of_hook(&args.config).as_deref()).await?])
 }
 
-/// Opens the gate on the database file of the broker.
-pub(crate) async fn open_gate(repo: &UserRepo, config: &Config) -> anyhow::Result<Gate> {
-    let store = ReadOnlyStore::open(&config.server.data_dir.database()).await?;
-    open_gate_with(repo, config, Some(store)).await
-}
-
-pub(crate) async fn open_gate_with(
-    repo: &UserRepo,
-    config: &Config,
-    store: Option<ReadOnlyStore>,
-) -> anyhow::Result<Gate> {
-    let git = GitSettings {
-        program: config.git.program.clone(),
-        time_limit: config.git.time_limit,
-        max_diff_bytes: config.limits.diff_bytes,
-        engine: config.git.engine,
-        concurrency: 1,
-        ..GitSettings::default()
+/// The remote of this name or address, or the one that git pushes to if none is named.
+pub(crate) async fn find_remote(repo: &UserRepo, name: Option<&str>) -> anyhow::Result<Remote> {
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => default_remote(repo).await?,
     };
-    Ok(Gate::open(repo, store, Policy { exempt: config.gate.exempt.clone(), git }).await?)
+    let address = repo.try_git(["remote", "get-url", "--push", "--", &name]).await?;
+    let is_remote = address.success && !address.text().is_empty();
+    Ok(Remote::Address(if is_remote { address.text() } else { name }))
 }
 
-/// The repository that the arguments name, and the settings that apply to it.
-pub(crate) async fn repo_and_config(config_overrides: &ConfigArgs) -> anyhow::Result<(UserRepo, Config)> {
-    let dir = match &config_overrides.repo {
-        Some(dir) => dir.clone(),
-        None => std::env::current_dir()?,
-    };
-    let repo = UserRepo::find(&dir).await.map_err(name_repo_option)?;
-    let config = load_config(config_overrides)?;
-    Ok((repo, config))
-}
-
-/// Adds the next step to the error of a folder outside of any repository.
-pub(crate) fn name_repo_option(error: GitError) -> anyhow::Error {
-    let is_outside = matches!(error, GitError::NotARepository { .. });
-    if is_outside { anyhow!("{error}; change to one or pass --repo") } else { error.into() }
-}
-
-pub(crate) fn load_config(config_overrides: &ConfigArgs) -> anyhow::Result<Config> {
-    Ok(config_overrides.resolve(None).map_err(|failure| failure.error)?.config)
+async fn default_remote(repo: &UserRepo) -> anyhow::Result<String> {
+    let branch = repo.try_git(["symbolic-ref", "--quiet", "--short", "HEAD"]).await?.text();
+    let keys =
+        [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned(), format!("branch.{branch}.remote")];
+    for key in &keys {
+        let set = repo.try_git(["config", "--get", key]).await?;
+        if set.success {
+            return Ok(set.text());
+        }
+    }
+    Ok("origin".to_owned())
 }

@@ -41,6 +41,18 @@ pub struct Args {
     /// Only of this category
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
+    /// Only proposed by this name
+    #[arg(long, value_name = "NAME")]
+    proposer: Option<String>,
+    /// Only with a seat of this persona
+    #[arg(long, value_name = "PERSONA")]
+    persona: Option<String>,
+    /// Only of this branch
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// Only with this text in the intent, in any case, or with this number
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
     #[command(flatten)]
     page: PageArgs,
     /// Redraw at every event until interrupted
@@ -88,6 +100,10 @@ impl Args {
             role: self.role,
             caller_id: if self.claimable || self.my_turn { caller.acting_name()? } else { None },
             category: parse_optional("category", self.category.as_deref())?,
+            proposer: self.proposer.clone(),
+            persona: self.persona.clone(),
+            branch: self.branch.clone(),
+            q: self.search.clone(),
             projects: Some(self.project.clone()).filter(|projects| !projects.is_empty()),
             ..Default::default()
         })

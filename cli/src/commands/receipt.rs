@@ -4,14 +4,14 @@
 
 use crate::{
     CliError,
-    commands::gate::{open_gate, repo_and_config},
     config_overrides::ConfigArgs,
+    gate_settings::{locate, name_repo_option, open_for_command},
     render::gate::{describe, name, short_id},
     terminal,
 };
 use anyhow::anyhow;
 use domain::text::escape;
-use gate::{Candidate, Decision, Outcome, Receipt};
+use gate::{Candidate, CommitRange, Decision, Outcome, Receipt};
 use git::UserRepo;
 use serde_json::json;
 
@@ -40,16 +40,18 @@ pub struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let (repo, config) = repo_and_config(&args.config).await.map_err(CliError::usage)?;
     if args.show {
-        return show(&args, &repo).await;
+        let root = locate(&args.config).map_err(name_repo_option).map_err(CliError::usage)?.root().to_owned();
+        return show(&args, &UserRepo::at(root)).await;
     }
-    let mut gate = open_gate(&repo, &config).await.map_err(CliError::usage)?;
-    let decisions = match args.commit.contains("..") {
-        true => gate.decide_each(&[&args.commit]).await?,
-        false => vec![gate.decide(Candidate::from_commit(&repo, &args.commit).await?).await?],
+    let (mut gate, settings) = open_for_command(&args.config).await.map_err(CliError::usage)?;
+    let repo = gate.repo.clone();
+    let range = match args.commit.contains("..") {
+        true => CommitRange::Reachable(args.commit.clone()),
+        false => CommitRange::One(args.commit.clone()),
     };
-    let as_trailer = args.trailer || (!args.note && config.gate.receipt == config::ReceiptKind::Trailer);
+    let decisions = gate.decide_each(&range).await?;
+    let as_trailer = args.trailer || (!args.note && settings.receipt == config::ReceiptKind::Trailer);
     let mut all_pass = true;
     for decision in &decisions {
         let receipt = Receipt::from_decision(decision);
@@ -82,7 +84,7 @@ fn print(args: &Args, decision: &Decision, receipt: Option<&Receipt>) -> Result<
             format!("{}: wrote a receipt for {}", name(&decision.candidate), receipt.review)
         }
         (Outcome::Exempt(_), _) => format!("{}; no receipt needed", describe(decision)),
-        (Outcome::Approved(_) | Outcome::Unapproved(_) | Outcome::NotExamined(_), _) => {
+        (Outcome::Approved(_) | Outcome::Unapproved(_) | Outcome::Refused(_) | Outcome::NotExamined(_), _) => {
             format!("{}; no receipt written", describe(decision))
         }
     };

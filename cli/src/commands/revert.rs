@@ -5,8 +5,8 @@
 
 use crate::{
     CliError,
-    commands::gate::{open_gate_with, repo_and_config},
     config_overrides::ConfigArgs,
+    gate_settings::{Caller, GateSettings, locate, name_repo_option},
     render::{
         clipped,
         gate::{name, short_id},
@@ -61,10 +61,12 @@ enum PatchResult {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let (repo, config) = repo_and_config(&args.config).await.map_err(CliError::usage)?;
+    let location = locate(&args.config).map_err(name_repo_option).map_err(CliError::usage)?;
+    let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command).map_err(CliError::usage)?;
+    let mut gate = Gate::open(&location, None, settings.policy(None)).await?;
+    let repo = gate.repo.clone();
     check_no_operation_in_progress(&repo).await?;
-    let mut store = ReadOnlyStore::open(&config.server.data_dir.database()).await?;
-    let mut gate = open_gate_with(&repo, &config, None).await?;
+    let mut store = ReadOnlyStore::open(&settings.config.server.data_dir.database()).await?;
     let plan = plan(&args, &mut gate, &mut store).await?;
     check_clean(&repo).await?;
     check_no_merges(&repo, &plan).await?;

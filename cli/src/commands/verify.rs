@@ -2,8 +2,8 @@
 
 use crate::{
     CliError,
-    commands::gate::{open_gate_with, repo_and_config},
     config_overrides::ConfigArgs,
+    gate_settings::{Caller, GateSettings, locate, name_repo_option},
     render::{
         clipped,
         gate::{describe, describe_near_miss, short_id, yes_or_no},
@@ -12,7 +12,7 @@ use crate::{
     terminal,
 };
 use anyhow::anyhow;
-use gate::{Candidate, Evidence, Outcome, Receipt, VerifiedCommit, default_range};
+use gate::{Candidate, CommitRange, Evidence, Gate, Outcome, Receipt, VerifiedCommit, default_range};
 use serde::Serialize;
 use serde_json::json;
 use store::read_only_database::ReadOnlyStore;
@@ -51,19 +51,20 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 }
 
 async fn verify(args: &Args) -> anyhow::Result<Report> {
-    let (repo, config) = repo_and_config(&args.config).await?;
-    let path = config.server.data_dir.database();
+    let location = locate(&args.config).map_err(name_repo_option)?;
+    let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command)?;
+    let path = settings.config.server.data_dir.database();
     let database = if path.exists() { Some(ReadOnlyStore::open(&path).await?) } else { None };
     // Without a database, receipts are the only evidence.
     let trust_receipts = args.trust_receipts || database.is_none();
-    let mut gate = open_gate_with(&repo, &config, database).await?;
+    let mut gate = Gate::open(&location, database, settings.policy(None)).await?;
     let range = match &args.range {
         Some(range) if range.starts_with('-') => return Err(anyhow!("{range}: expected A..B or a commit")),
-        Some(range) if range.contains("..") => vec![range.clone()],
-        Some(commit) => vec!["--no-walk".to_owned(), commit.clone()],
-        None => vec![default_range(&repo).await?],
+        Some(range) if range.contains("..") => CommitRange::Reachable(range.clone()),
+        Some(commit) => CommitRange::One(commit.clone()),
+        None => CommitRange::Reachable(default_range(&gate.repo).await?),
     };
-    let commits = gate.verify(&range.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+    let commits = gate.verify(&range).await?;
     Ok(Report { commits, trust_receipts })
 }
 
@@ -138,7 +139,9 @@ fn describe_evidence(commit: &VerifiedCommit) -> String {
                 let near_miss = near_misses.first().map(|near_miss| format!("; {}", describe_near_miss(near_miss)));
                 format!("no approval{}", near_miss.unwrap_or_default())
             }
-            Outcome::Approved(_) | Outcome::Exempt(_) | Outcome::NotExamined(_) => describe(&commit.decision),
+            Outcome::Approved(_) | Outcome::Exempt(_) | Outcome::Refused(_) | Outcome::NotExamined(_) => {
+                describe(&commit.decision)
+            }
         },
         Evidence::ReceiptOfOtherTree(receipt) => format!("its receipt for {} is for another tree", review(receipt)),
         Evidence::ReceiptOfOtherContent(receipt) => {

@@ -14,7 +14,7 @@ use std::{
 };
 
 /// `init` sets the client's timeout to a minute, and a client treats a timeout as permission. Answer well before.
-const HOOK_TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const HOOK_TIMEOUT: Duration = Duration::from_secs(20);
 /// A command line can contain a whole file.
 const MAX_INPUT_BYTES: u64 = 32 << 20;
 
@@ -108,7 +108,7 @@ pub(super) async fn respond(hook: impl Future<Output = anyhow::Result<HookOutput
 }
 
 /// Runs a hook with a time limit.
-pub(super) async fn with_timeout<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+async fn with_timeout<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::time::timeout(HOOK_TIMEOUT, work).await.context("the check timed out")?
 }
 

@@ -7,7 +7,10 @@ use super::{
     Agent,
     agent_hook_protocol::{HookInput, HookOutput},
 };
-use crate::{commands::gate::load_config, config_overrides::ConfigArgs, render::clipped};
+use crate::{
+    gate_settings::{Caller, GateSettings},
+    render::clipped,
+};
 use anyhow::Context as _;
 use domain::{
     content::digest,
@@ -56,8 +59,7 @@ pub(super) async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
 
 /// Open reviews of this repository, the newest first.
 pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<OpenReview>> {
-    let config_overrides = ConfigArgs { repo: Some(repo.root().to_owned()), ..args.config.clone() };
-    let database = load_config(&config_overrides)?.server.data_dir.database();
+    let database = GateSettings::load(&args.config, None, Caller::AgentHook)?.config.server.data_dir.database();
     let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(MAX_REVIEW_AGE);
     let since = Timestamp(i64::try_from(since.as_millis())?);
     let mut here = Vec::new();

@@ -4,7 +4,8 @@ mod command_tables;
 
 use super::shell_parser::{Connector, Item, SimpleCommand, Word, parse};
 use command_tables::{
-    ProgramKind, UnwrappedCommand, assignment, git_effect, join, program_kind, redirects_git, resolve_path,
+    ProgramKind, UnwrappedCommand, assignment, git_effect, is_harmless_setting, join, program_kind, redirects_git,
+    resolve_path,
 };
 use std::{
     collections::HashMap,
@@ -44,6 +45,10 @@ pub(super) enum ActionKind {
     Stage(&'static str),
     Commit,
     Push,
+    /// Makes a commit or moves a branch, past the hooks of git.
+    PlumbingCommit,
+    /// Pushes, past the hooks of git.
+    PlumbingPush,
     /// Not a subcommand of git, so possibly an alias.
     Unknown(String),
 }
@@ -311,8 +316,12 @@ impl Analyzer {
             match word.text.as_str() {
                 "-C" | "--work-tree" => at = words.next().map_or(at.clone(), |to| self.resolve_dir(&at, to)),
                 "-c" | "--config-env" => {
-                    self.defines_aliases |= words.next().is_some_and(defines_alias);
+                    let setting = words.next();
+                    self.defines_aliases |= setting.is_some_and(defines_alias);
+                    elsewhere |= setting.is_some_and(|setting| !is_harmless_setting(&setting.text));
                 }
+                text if text.starts_with("--config-env=") => elsewhere = true,
+                "--bare" => elsewhere = true,
                 "--git-dir" => {
                     elsewhere = true;
                     words.next();
@@ -347,6 +356,11 @@ impl Analyzer {
             _ if sub.uncertain => return Some(ActionKind::Commit),
             "commit" => return Some(ActionKind::Commit),
             "push" => return Some(ActionKind::Push),
+            "send-pack" | "http-push" => return Some(ActionKind::PlumbingPush),
+            "subtree" if args.iter().any(|word| word.text == "push") => return Some(ActionKind::PlumbingPush),
+            "svn" if args.iter().any(|word| word.text == "dcommit") => return Some(ActionKind::PlumbingPush),
+            "commit-tree" | "fast-import" => return Some(ActionKind::PlumbingCommit),
+            "update-ref" if moves_ref(args) => return Some(ActionKind::PlumbingCommit),
             "add" | "stage" => return Some(ActionKind::Stage("add")),
             "rm" => return Some(ActionKind::Stage("rm")),
             "branch" | "tag" if is_listing(args) => PriorEffect::None,
@@ -381,6 +395,12 @@ fn is_certain(connector: Connector, next: Connector) -> bool {
 fn defines_alias(setting: &Word) -> bool {
     let text = setting.text.to_ascii_lowercase();
     setting.uncertain || text.starts_with("alias.") || text.starts_with("include")
+}
+
+/// Whether `update-ref` sets a ref, not only deletes one.
+fn moves_ref(args: &[Word]) -> bool {
+    let deletes = args.iter().any(|word| word.text == "-d");
+    !deletes || args.iter().any(|word| word.uncertain || word.text == "--stdin")
 }
 
 fn is_listing(args: &[Word]) -> bool {

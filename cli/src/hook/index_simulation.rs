@@ -1,7 +1,7 @@
 //! Computes which tree a `git commit` would create, by repeating it in a copy of the index.
 
 use super::shell_parser::Word;
-use gate::Candidate;
+use gate::{Candidate, Gate};
 use git::UserRepo;
 use std::path::Path;
 use tempfile::TempDir;
@@ -143,32 +143,37 @@ impl IndexSimulation {
     }
 
     /// The commit that git would make.
-    pub(super) async fn commit(&self, dir: &Path, options: &CommitOptions) -> anyhow::Result<Candidate> {
+    pub(super) async fn commit(&self, gate: &Gate, dir: &Path, options: &CommitOptions) -> anyhow::Result<Candidate> {
         let root = self.repo.root();
-        let repo = match (options.all, options.paths.is_empty()) {
+        let (own, of_head) = (self.folder.path().join("index"), self.folder.path().join("head-index"));
+        let index = match (options.all, options.paths.is_empty()) {
             (true, _) => {
                 self.repo.git(["add", "--update", "--", ":/"]).await?;
-                self.repo.clone()
+                own
             }
-            (false, true) => self.repo.clone(),
+            (false, true) => own,
             (false, false) => {
                 let from = if dir.is_dir() { dir } else { root };
                 let args = ["ls-files", "--full-name", "-z", "--"].into_iter();
                 let there = self.repo.in_folder(from);
                 let tracked = there.try_git(args.chain(options.paths.iter().map(String::as_str))).await?;
-                let repo = if options.include { self.repo.clone() } else { self.index_of_head().await? };
+                let (repo, index) = if options.include {
+                    (self.repo.clone(), own)
+                } else {
+                    (self.index_of_head(&of_head).await?, of_head)
+                };
                 let update = ["update-index", "--add", "--remove", "-z", "--stdin"];
                 repo.git_with_input(update, tracked.stdout()).await?;
-                repo
+                index
             }
         };
-        let staged = Candidate::staged(&repo).await?;
-        Ok(if options.amend { staged.as_amendment(&self.user).await?.unwrap_or(staged) } else { staged })
+        let staged = gate.staged(Some(&index)).await?;
+        Ok(if options.amend { gate.as_amendment(&staged).await?.unwrap_or(staged) } else { staged })
     }
 
     /// An index with the content of HEAD: `git commit PATH` starts from it.
-    async fn index_of_head(&self) -> anyhow::Result<UserRepo> {
-        let repo = self.user.with_index(&self.folder.path().join("head-index"));
+    async fn index_of_head(&self, file: &Path) -> anyhow::Result<UserRepo> {
+        let repo = self.user.with_index(file);
         match self.user.resolve_commit("HEAD").await? {
             Some(head) => repo.git(["read-tree", &head]).await?,
             None => repo.git(["read-tree", "--empty"]).await?,

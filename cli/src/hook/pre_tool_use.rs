@@ -2,20 +2,21 @@
 
 use super::{
     Gated,
-    agent_hook_protocol::{HookInput, HookOutput, is_reviewer, print, quote, with_timeout},
+    agent_hook_protocol::{HOOK_TIMEOUT, HookInput, HookOutput, is_reviewer, print, quote},
     git_command_detection::{ActionKind, GitAction, PriorEffect, git_actions},
-    git_hooks::{fail_mode, is_required},
+    git_hooks::{is_commit_checked, load_settings},
     index_simulation::{CommitOptions, IndexSimulation},
     shell_parser::Word,
 };
 use crate::{
-    commands::gate::{load_config, open_gate},
-    config_overrides::ConfigArgs,
+    commands::gate::find_remote,
+    gate_settings::{Caller, GateFailure},
     render::gate::report,
 };
-use config::{FailMode, planning_file::GitPoint};
+use anyhow::anyhow;
+use config::FailMode;
 use gate::{Decision, Exemption, Gate, Outcome, PushUpdate};
-use git::UserRepo;
+use git::{RepoLocation, UserRepo};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -38,50 +39,94 @@ const UNCHECKABLE_PUSH: &str = "blocked: this command changes the repository bef
 const UNKNOWN_FOLDER: &str = "blocked: the folder in which this command commits or pushes depends on variables\nnext: write the path of the \
      folder into the command\n";
 
+const PLUMBING_COMMIT: &str =
+    "blocked: this command makes a commit or moves a branch without git's own checks\nnext: use `git commit`\n";
+
+const PLUMBING_PUSH: &str = "blocked: this command pushes without git's own checks\nnext: use `git push`\n";
+
+/// Why the hook has no answer, and what that means.
+struct Failure {
+    failure: GateFailure,
+    fail: FailMode,
+}
+
 pub(super) async fn run(args: Gated) {
-    let denial = if is_reviewer() { Ok(None) } else { with_timeout(find_denial(&args.config)).await };
-    print(match denial {
-        Err(error) if fail_mode(args.fail_mode.chosen(), &args.config) == FailMode::Closed => {
-            Ok(HookOutput::deny(format!("Countersign cannot check for an approval: {error:#}")))
+    if is_reviewer() {
+        return print(Ok(HookOutput::default()));
+    }
+    let denial = match tokio::time::timeout(HOOK_TIMEOUT, find_denial(&args)).await {
+        Ok(denial) => denial,
+        Err(_) => {
+            let failure = GateFailure::Unreadable(anyhow!("the check timed out"));
+            Err(Failure { failure, fail: FailMode::Closed })
         }
-        Err(error) => Err(error),
+    };
+    print(match denial {
+        Err(Failure { failure: GateFailure::Unavailable(error), fail: FailMode::Open }) => Err(error),
+        Err(Failure { failure, .. }) => {
+            Ok(HookOutput::deny(format!("Countersign cannot check for an approval: {:#}", failure.error())))
+        }
         Ok(Some(reason)) => Ok(HookOutput::deny(reason)),
         Ok(None) => Ok(HookOutput::default()),
     });
 }
 
+/// A repository that a command works in.
+struct RepoState {
+    gate: Gate,
+    /// Without the variables of this process: the command has its own.
+    user: UserRepo,
+    index: IndexSimulation,
+}
+
 /// Why the command is denied, if it is.
-async fn find_denial(config_overrides: &ConfigArgs) -> anyhow::Result<Option<String>> {
-    let input = HookInput::from_stdin()?;
+async fn find_denial(args: &Gated) -> Result<Option<String>, Failure> {
+    let unavailable = |error| Failure {
+        failure: GateFailure::Unavailable(error),
+        fail: load_settings(args, None, Caller::AgentHook).1,
+    };
+    let input = HookInput::from_stdin().map_err(unavailable)?;
     let Some(line) = input.command_line() else { return Ok(None) };
-    let dir = input.dir()?;
+    let dir = input.dir().map_err(unavailable)?;
     let mut actions = git_actions(&line, &dir);
     if actions.iter().all(|action| matches!(action.kind, ActionKind::Stage(_))) {
         return Ok(None);
     }
     let mut aliases = 0;
-    let mut indexes: HashMap<PathBuf, IndexSimulation> = HashMap::new();
+    let mut repos: HashMap<PathBuf, RepoState> = HashMap::new();
     let mut reasons = Vec::new();
     while !actions.is_empty() {
         let mut action = actions.remove(0);
-        let Some(repo) = repo_of(&mut action, &dir).await else {
+        let lands = !matches!(action.kind, ActionKind::Stage(_) | ActionKind::Unknown(_));
+        let Some(location) = repo_of(&mut action, &dir) else {
             // Outside of a repository git itself fails.
-            let lands = matches!(action.kind, ActionKind::Commit | ActionKind::Push);
             reasons.extend((lands && action.prior_effect == PriorEffect::Directory).then(|| UNKNOWN_FOLDER.to_owned()));
             continue;
         };
-        let index = match indexes.entry(repo.root().to_owned()) {
+        let (settings, fail) = load_settings(args, Some(&location), Caller::AgentHook);
+        let failed = |failure| Failure { failure, fail };
+        let repo = match repos.entry(location.root().to_owned()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => entry.insert(IndexSimulation::new(&repo).await?),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                let settings = settings.map_err(|error| failed(GateFailure::Unavailable(error)))?;
+                let gate = settings.open_gate(&location, Caller::AgentHook).await.map_err(failed)?;
+                let user = UserRepo::without_git_variables(location.root());
+                let index = IndexSimulation::new(&user).await;
+                let index = index.map_err(|error| failed(GateFailure::Unreadable(error)))?;
+                entry.insert(RepoState { gate, user, index })
+            }
         };
+        let unreadable = |error| failed(GateFailure::Unreadable(error));
         match &action.kind {
-            ActionKind::Stage(how) => index.stage(&action.dir, how, &action.args).await?,
-            ActionKind::Commit => reasons.extend(check_commit(config_overrides, &repo, index, &action).await?),
-            ActionKind::Push => reasons.extend(check_push(config_overrides, &repo, &action).await?),
+            ActionKind::Stage(how) => repo.index.stage(&action.dir, how, &action.args).await.map_err(unreadable)?,
+            ActionKind::Commit => reasons.extend(as_denial(check_commit(repo, &action).await).map_err(failed)?),
+            ActionKind::Push => reasons.extend(as_denial(check_push(repo, &action).await).map_err(failed)?),
+            ActionKind::PlumbingCommit => reasons.push(PLUMBING_COMMIT.to_owned()),
+            ActionKind::PlumbingPush => reasons.push(PLUMBING_PUSH.to_owned()),
             ActionKind::Unknown(_) if aliases == MAX_ALIASES => {}
             ActionKind::Unknown(name) => {
                 aliases += 1;
-                let expanded = expand_alias(&repo, name, &action).await?;
+                let expanded = expand_alias(&repo.user, name, &action).await.map_err(unreadable)?;
                 actions.splice(0..0, expanded);
             }
         }
@@ -89,38 +134,37 @@ async fn find_denial(config_overrides: &ConfigArgs) -> anyhow::Result<Option<Str
     Ok((!reasons.is_empty()).then(|| format!("{}{HOW_TO_GET_APPROVAL}", reasons.concat())))
 }
 
-/// The repository that the action works in. After a `cd` to a missing folder the shell stays where it was.
-async fn repo_of(action: &mut GitAction, dir: &Path) -> Option<UserRepo> {
-    if let Ok(repo) = UserRepo::find(&action.dir).await {
-        return Some(repo);
+/// What the repository prevents from being checked is denied, together with the other reasons.
+fn as_denial(checked: Result<Option<String>, GateFailure>) -> Result<Option<String>, GateFailure> {
+    match checked {
+        Err(GateFailure::Unreadable(error)) => Ok(Some(format!("blocked: cannot check for an approval: {error:#}\n"))),
+        checked => checked,
+    }
+}
+
+/// The repository that the action works in, found by its files. After a `cd` to a missing folder the shell stays where
+/// it was.
+fn repo_of(action: &mut GitAction, dir: &Path) -> Option<RepoLocation> {
+    if let Ok(location) = RepoLocation::find(&action.dir) {
+        return Some(location);
     }
     if action.dir.is_dir() && action.prior_effect != PriorEffect::Directory {
         return None;
     }
-    let repo = UserRepo::find(dir).await.ok()?;
+    let location = RepoLocation::find(dir).ok()?;
     action.prior_effect = PriorEffect::Directory;
     dir.clone_into(&mut action.dir);
-    Some(repo)
+    Some(location)
 }
 
-/// Uses the settings of the repository that the command works in.
-async fn open_repo_gate(config_overrides: &ConfigArgs, repo: &UserRepo) -> anyhow::Result<Gate> {
-    let config_overrides = ConfigArgs { repo: Some(repo.root().to_owned()), ..config_overrides.clone() };
-    open_gate(repo, &load_config(&config_overrides)?).await
-}
-
-async fn check_commit(
-    config_overrides: &ConfigArgs,
-    repo: &UserRepo,
-    index: &IndexSimulation,
-    action: &GitAction,
-) -> anyhow::Result<Option<String>> {
+async fn check_commit(repo: &mut RepoState, action: &GitAction) -> Result<Option<String>, GateFailure> {
+    let RepoState { gate, index, .. } = repo;
     let options = CommitOptions::parse(&action.args);
-    if (options.commits_nothing && !options.is_uncertain) || !is_required(GitPoint::Commit, repo).await {
+    if (options.commits_nothing && !options.is_uncertain) || !is_commit_checked(gate).await? {
         return Ok(None);
     }
-    let decision =
-        open_repo_gate(config_overrides, repo).await?.decide(index.commit(&action.dir, &options).await?).await?;
+    let candidate = index.commit(gate, &action.dir, &options).await.map_err(GateFailure::Unreadable)?;
+    let decision = gate.decide(candidate).await?;
     if !decision.passes() {
         return Ok(Some(report(&[decision])));
     }
@@ -136,57 +180,50 @@ async fn check_commit(
     Ok((options.is_uncertain || index.is_uncertain || may_change).then(|| UNCHECKABLE_COMMIT.to_owned()))
 }
 
-async fn check_push(
-    config_overrides: &ConfigArgs,
-    repo: &UserRepo,
-    action: &GitAction,
-) -> anyhow::Result<Option<String>> {
-    if !is_required(GitPoint::Push, repo).await {
-        return Ok(None);
-    }
+async fn check_push(repo: &mut RepoState, action: &GitAction) -> Result<Option<String>, GateFailure> {
+    let RepoState { gate, user, .. } = repo;
     let words: Vec<&str> = action.args.iter().filter(|word| !word.uncertain).map(|word| word.text.as_str()).collect();
     let has = |long: &str, short: &str| words.iter().any(|word| *word == long || *word == short);
     if has("--dry-run", "-n") || has("--delete", "-d") || has("--help", "-h") {
         return Ok(None);
     }
     let (remote, sources) = parse_push(&action.args);
-    let names = match sources {
-        Some(names) => names,
-        None => {
-            let refs = repo.git(["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/tags"]).await?;
-            refs.lines().map(Into::into).chain(["HEAD".to_owned()]).collect()
+    let (updates, remote) = async {
+        let names = match sources {
+            Some(names) if names != ["HEAD"] || !pushes_more_than_head(user, remote.as_deref()).await? => names,
+            Some(_) | None => {
+                let refs = user.git(["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/tags"]).await?;
+                refs.lines().map(Into::into).chain(["HEAD".to_owned()]).collect()
+            }
+        };
+        let mut updates = Vec::new();
+        for name in names {
+            let object = user.try_git(["rev-parse", "--verify", "--quiet", "--end-of-options", &name]).await?;
+            // Git itself refuses a name that does not exist.
+            if object.success {
+                updates.push(PushUpdate { local: object.text(), remote: None });
+            }
         }
-    };
-    let mut updates = Vec::new();
-    for name in names {
-        // Git itself refuses a name that does not exist.
-        if let Ok(Some(local)) = repo.resolve_commit(&name).await {
-            updates.push(PushUpdate { local, remote: None });
-        }
+        anyhow::Ok((updates, find_remote(user, remote.as_deref()).await?))
     }
-    let remote = match remote {
-        Some(remote) => remote,
-        None => default_remote(repo).await?,
-    };
-    let decisions = open_repo_gate(config_overrides, repo).await?.decide_push(Some(&remote), &updates).await?;
+    .await
+    .map_err(GateFailure::Unreadable)?;
+    let decisions = gate.decide_push(&remote, &updates).await?;
     if !decisions.iter().all(Decision::passes) {
         return Ok(Some(report(&decisions)));
     }
     Ok((action.prior_effect > PriorEffect::None).then(|| UNCHECKABLE_PUSH.to_owned()))
 }
 
-/// The remote that git pushes to if the command names none.
-async fn default_remote(repo: &UserRepo) -> anyhow::Result<String> {
-    let branch = repo.try_git(["symbolic-ref", "--quiet", "--short", "HEAD"]).await?.text();
-    let keys =
-        [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned(), format!("branch.{branch}.remote")];
-    for key in &keys {
-        let set = repo.try_git(["config", "--get", key]).await?;
-        if set.success {
-            return Ok(set.text());
-        }
-    }
-    Ok("origin".to_owned())
+/// Whether the settings make a push without refspecs push other branches.
+async fn pushes_more_than_head(repo: &UserRepo, remote: Option<&str>) -> anyhow::Result<bool> {
+    let pattern = r"^(push\.default|remote\..*\.(push|mirror))$";
+    let settings = repo.try_git(["config", "--get-regexp", pattern]).await?.text();
+    let of_remote = |key: &str| remote.is_none_or(|name| key.starts_with(&format!("remote.{name}.")));
+    Ok(settings.lines().filter_map(|line| line.split_once(' ')).any(|(key, value)| match key {
+        "push.default" => value == "matching",
+        key => of_remote(key) && value != "false",
+    }))
 }
 
 /// The remote and the pushed revisions: HEAD unless there are refspecs. `None` means any branch or tag.

@@ -50,7 +50,8 @@ pub(super) async fn plan(repo: &UserRepo, options: &[String], fail_closed: bool)
     }
     // Hooks inside the work tree are shared with other machines.
     let is_shared = dir.starts_with(repo.root()) && !dir.starts_with(repo.root().join(".git"));
-    let command = if is_shared { SelfCommand::portable(options)? } else { SelfCommand::absolute(options)? };
+    let command =
+        if is_shared { SelfCommand::portable(options)? } else { SelfCommand::absolute(&with_data_dir(options)?)? };
     for hook in HOOKS {
         let path = dir.join(hook.name);
         match inspect(&path, &dir) {
@@ -64,6 +65,16 @@ pub(super) async fn plan(repo: &UserRepo, options: &[String], fail_closed: bool)
         }
     }
     Ok(plan)
+}
+
+/// Names the data folder if a variable does. Hooks do not rely on variables, which the caller of git can set.
+fn with_data_dir(options: &[String]) -> std::io::Result<Vec<String>> {
+    let mut options = options.to_vec();
+    let folder = std::env::var_os("COUNTERSIGN_SERVER_DATA_DIR").filter(|folder| !folder.is_empty());
+    if let (Some(folder), false) = (folder, options.iter().any(|option| option == "--data-dir")) {
+        options.extend(["--data-dir".to_owned(), std::path::absolute(folder)?.to_string_lossy().into_owned()]);
+    }
+    Ok(options)
 }
 
 /// The current content of a hook file.

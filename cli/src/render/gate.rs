@@ -6,7 +6,8 @@ use domain::{
     text::{count, escape},
 };
 use gate::{
-    Approval, Candidate, Decision, Difference, Exemption, MAX_COMMITS, NearMiss, Outcome, ReviewedContent, SkipReason,
+    Approval, Candidate, Decision, Difference, Exemption, MAX_COMMITS, NearMiss, Outcome, RefusalReason,
+    ReviewedContent, SkipReason,
 };
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -72,7 +73,18 @@ pub(crate) fn describe(decision: &Decision) -> String {
         Outcome::Exempt(Exemption::NoChange) => format!("{name} has no net effect"),
         Outcome::Exempt(Exemption::CleanMerge) => format!("{name} is a merge without manual changes"),
         Outcome::Exempt(Exemption::ExemptFiles) => format!("{name} changes only exempt files"),
+        Outcome::Exempt(Exemption::NotRequired) => format!("{name} needs no approval by the project's settings"),
         Outcome::Unapproved(_) => format!("{name} is not approved"),
+        Outcome::Refused(RefusalReason::NotACommit) => {
+            let id = decision.candidate.commit.as_deref().unwrap_or_default();
+            format!("{} is not a commit, and only commits can be approved", short_id(id))
+        }
+        Outcome::Refused(RefusalReason::MergesUnapproved(id)) => {
+            format!("{name} is a clean merge, but it brings commit {}, which is not approved", short_id(id))
+        }
+        Outcome::Refused(RefusalReason::InsideSeries) => {
+            format!("{name} was accepted only together with later commits, and cannot be the end of a branch or tag")
+        }
         Outcome::NotExamined(SkipReason::EarlierUnapproved) => {
             format!("{name} was not examined, because an earlier commit is not approved")
         }
@@ -160,6 +172,7 @@ fn next_step(refused: &[&Decision]) -> String {
         [Decision { candidate, outcome: Outcome::Unapproved(near_misses) }] => {
             next_step_for_one(candidate, near_misses)
         }
+        [Decision { outcome: Outcome::Refused(reason), .. }] => next_step_after_refusal(reason),
         [first, .., last] => match (first.candidate.parents.first(), &last.candidate.commit) {
             (Some(from), Some(to)) => format!("countersign request --range {}..{}", short_id(from), short_id(to)),
             (Some(_) | None, _) => "countersign request".to_owned(),
@@ -168,6 +181,14 @@ fn next_step(refused: &[&Decision]) -> String {
             format!("split the commits into parts of at most {MAX_COMMITS}")
         }
         [_] | [] => "countersign request".to_owned(),
+    }
+}
+
+fn next_step_after_refusal(reason: &RefusalReason) -> String {
+    match reason {
+        RefusalReason::NotACommit => "tag a commit instead".to_owned(),
+        RefusalReason::MergesUnapproved(id) => format!("countersign request --commit {}", short_id(id)),
+        RefusalReason::InsideSeries => "build on the last of those commits".to_owned(),
     }
 }
 
@@ -219,6 +240,10 @@ fn change_answer(decision: &Decision) -> impl Serialize {
         Outcome::Exempt(Exemption::NoChange) => "empty",
         Outcome::Exempt(Exemption::CleanMerge) => "merge",
         Outcome::Exempt(Exemption::ExemptFiles) => "exempt",
+        Outcome::Exempt(Exemption::NotRequired) => "not_required",
+        Outcome::Refused(RefusalReason::NotACommit) => "not_a_commit",
+        Outcome::Refused(RefusalReason::MergesUnapproved(_)) => "merges_unapproved",
+        Outcome::Refused(RefusalReason::InsideSeries) => "inside_series",
         Outcome::Unapproved(near_misses) => {
             change["nearest"] = near_misses.iter().map(|near_miss| json!(near_miss_answer(near_miss))).collect();
             return change;

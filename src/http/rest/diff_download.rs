@@ -9,7 +9,7 @@ use crate::{
 use api::{ErrorBody, ErrorCode};
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::Response,
 };
 use bytes::Bytes;
@@ -23,6 +23,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 const DIFF: &str = "text/x-diff; charset=utf-8";
 const PATCH: &str = "text/x-patch; charset=utf-8";
+
+/// The hash of the content that a diff belongs to.
+const CONTENT_HASH: HeaderName = HeaderName::from_static("content-hash");
 
 const SUBJECT_CHARS: usize = 200;
 
@@ -39,24 +42,39 @@ const MIN_BYTES_PER_SECOND: u64 = 32 << 10;
 const READ_GRACE: Duration = Duration::from_secs(30);
 
 impl Api {
-    /// Pages of JSON, or the whole diff if the caller accepts text.
+    /// Pages of JSON, or the whole diff if the caller accepts text. A text that is requested by its hash never changes.
     pub(super) async fn diff(&self, request: &ApiRequest) -> Result<Response, CallError> {
         let mut response = if accepts_text(&request.parts.headers) {
             self.full_diff(request, DIFF, |_| Bytes::new()).await?
         } else {
             response::success(request, self.call(request).await?)
         };
-        response::set_no_cache(response.headers_mut());
         response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+        Ok(response)
+    }
+
+    /// The whole counter-patch of a seat.
+    pub(super) async fn counter_patch(&self, request: &ApiRequest) -> Result<Response, CallError> {
+        let permit = self.large_bodies.permit().await?;
+        let found = self.service.counter_patch(request.arguments.clone(), request.context()).await?;
+        let etag = response::version_etag(found.version);
+        let is_known = etag.as_ref().is_some_and(|etag| response::is_known(&request.parts.headers, etag));
+        let mut response = if is_known {
+            response::with_status(StatusCode::NOT_MODIFIED)
+        } else {
+            let body = body([Bytes::new(), found.diff.into()], permit, request.parts.extensions.get());
+            with_text(StatusCode::OK, DIFF, body)
+        };
+        let headers = response.headers_mut();
+        response::set_no_cache(headers);
+        headers.insert(header::ETAG, weak_etag(found.version)?);
         Ok(response)
     }
 
     /// A mail for `git am`. It holds only the diff and one line of the proposer's text: a description could contain a
     /// second diff, which git would apply although it was not reviewed.
     pub(super) async fn patch(&self, request: &ApiRequest) -> Result<Response, CallError> {
-        let mut response = self.full_diff(request, PATCH, |diff| mail_header(diff).into()).await?;
-        response::set_no_cache(response.headers_mut());
-        Ok(response)
+        self.full_diff(request, PATCH, |diff| mail_header(diff).into()).await
     }
 
     async fn full_diff(
@@ -77,16 +95,22 @@ impl Api {
                 with_text(StatusCode::OK, content_type, body)
             }
         };
-        // Weak, because the JSON page has the strong ETag of this version.
-        let etag = HeaderValue::try_from(format!("W/\"{}\"", found.version)).map_err(|_| CallError::Internal)?;
-        response.headers_mut().insert(header::ETAG, etag);
+        let headers = response.headers_mut();
+        response::set_caching(headers, found.never_changes);
+        headers.insert(header::ETAG, weak_etag(found.version)?);
+        headers.insert(CONTENT_HASH, HeaderValue::try_from(&found.hash.0).map_err(|_| CallError::Internal)?);
         if content_type == PATCH {
             let name = format!("attachment; filename=\"{}-round-{}.patch\"", found.number, found.round);
             let name = HeaderValue::try_from(name).map_err(|_| CallError::Internal)?;
-            response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
+            headers.insert(header::CONTENT_DISPOSITION, name);
         }
         Ok(response)
     }
+}
+
+/// Weak, because the JSON page has the strong ETag of this version.
+fn weak_etag(version: u64) -> Result<HeaderValue, CallError> {
+    HeaderValue::try_from(format!("W/\"{version}\"")).map_err(|_| CallError::Internal)
 }
 
 fn mail_header(diff: &FullDiff) -> String {

@@ -6,11 +6,12 @@ use crate::{
     http::problem_details::with_text,
     service::{CallError, JsonText},
 };
-use api::ErrorBody;
+use api::{ErrorBody, OperationId};
 use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     response::Response,
 };
+use domain::text::short_commit;
 use serde::Deserialize;
 
 /// The fields of a response that become headers.
@@ -19,12 +20,17 @@ struct HeaderFields {
     version: Option<u64>,
     next_cursor: Option<String>,
     review_id: Option<String>,
+    branch_head: Option<String>,
 }
 
 pub(super) fn success(request: &ApiRequest, response: JsonText) -> Response {
     let (route, parts) = (request.route, &request.parts);
     let fields: HeaderFields = serde_json::from_str(&response.0).unwrap_or_default();
-    let etag = fields.version.filter(|_| route.is_about_a_review()).and_then(version_etag);
+    let version = fields.version.filter(|_| route.is_about_a_review());
+    let etag = version.and_then(|version| match &fields.branch_head {
+        Some(head) => moving_etag(version, head),
+        None => version_etag(version),
+    });
     let reads = parts.method == Method::GET || parts.method == Method::HEAD;
     let is_known = etag.as_ref().is_some_and(|etag| reads && is_known(&parts.headers, etag));
     let mut response = if is_known {
@@ -34,7 +40,9 @@ pub(super) fn success(request: &ApiRequest, response: JsonText) -> Response {
         with_text(status, "application/json", response.0)
     };
     let headers = response.headers_mut();
-    set_no_cache(headers);
+    // A file of a content that the caller names by its hash stays the same.
+    let never_changes = route.operation == OperationId::GetFile && request.arguments.contains_key("content_hash");
+    set_caching(headers, never_changes);
     set(headers, header::ETAG, etag);
     if let Some(cursor) = fields.next_cursor {
         let link = format!("<{}>; rel=\"next\"", with_cursor(&parts.uri, &cursor));
@@ -50,6 +58,15 @@ pub(in crate::http) fn with_status(status: StatusCode) -> Response {
     let mut response = Response::default();
     *response.status_mut() = status;
     response
+}
+
+pub(super) fn set_caching(headers: &mut HeaderMap, never_changes: bool) {
+    if never_changes {
+        let forever = HeaderValue::from_static("private, max-age=31536000, immutable");
+        headers.insert(header::CACHE_CONTROL, forever);
+    } else {
+        set_no_cache(headers);
+    }
 }
 
 /// A client that stores a response must revalidate it before use.
@@ -76,6 +93,11 @@ pub(super) fn version_etag(version: u64) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("\"{version}\"")).ok()
 }
 
+/// The ETag of a response that also says where a branch is, which moves without a change of the review.
+fn moving_etag(version: u64, branch_head: &str) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("\"{version}-{}\"", short_commit(branch_head))).ok()
+}
+
 /// The version that `If-Match` requires; `None` for any version.
 pub(super) fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, CallError> {
     let mut given = headers.get_all(header::IF_MATCH).iter();
@@ -87,7 +109,8 @@ pub(super) fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, CallE
     if value == "*" {
         return Ok(None);
     }
-    let version = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    let tag = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    let version = tag.map(|tag| tag.split_once('-').map_or(tag, |(version, _)| version));
     let invalid = || {
         let problem = "expected one ETag of this review from a response, such as \"7\", or *";
         CallError::Refused(ErrorBody::invalid("If-Match", problem))
@@ -122,6 +145,7 @@ mod tests {
     fn if_match_names_a_version() {
         assert_eq!(expected_version(&HeaderMap::new()).ok(), Some(None));
         assert_eq!(expected_version(&headers(header::IF_MATCH, "\"7\"")).ok(), Some(Some(7)));
+        assert_eq!(expected_version(&headers(header::IF_MATCH, "\"7-1a2b\"")).ok(), Some(Some(7)));
         assert_eq!(expected_version(&headers(header::IF_MATCH, "*")).ok(), Some(None));
         for bad in ["7", "W/\"7\"", "\"x\"", "\"7\", \"8\"", "", "\"-1\""] {
             assert!(expected_version(&headers(header::IF_MATCH, bad)).is_err(), "{bad}");

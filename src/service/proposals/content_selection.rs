@@ -16,8 +16,8 @@ use domain::{
 };
 use std::{borrow::Cow, sync::Arc};
 
-pub(super) struct ChosenContent {
-    pub(super) hash: ContentHash,
+pub(in crate::service) struct ChosenContent {
+    pub(in crate::service) hash: ContentHash,
     /// The content that the round was submitted with, if a counter-patch replaced it.
     pub(super) submitted: Option<ContentHash>,
     /// Where the diff was read from.
@@ -28,7 +28,7 @@ pub(super) struct ChosenContent {
 
 impl ChosenContent {
     /// `has_patch`: a counter-patch was offered in the round, so it may have been accepted.
-    pub(super) async fn find(
+    pub(in crate::service) async fn find(
         review: &Review,
         round: u32,
         request: &ProposalRequest,
@@ -36,12 +36,19 @@ impl ChosenContent {
         broker: &Broker,
     ) -> Result<Self, CallError> {
         let (active, submitted, target) = contents_of(review, round, has_patch, broker).await?;
+        broker.check_name("content_hash", request.content_hash.as_ref().map(|hash| &hash.0))?;
+        // A hash alone chooses one of the two.
+        let is_submitted = request.content_hash.is_some() && request.content_hash == submitted;
+        let default = if is_submitted { ContentChoice::Submitted } else { ContentChoice::Active };
         // The target belongs to the submitted content.
-        let (hash, target) = match (request.content.unwrap_or_default(), &submitted) {
+        let (hash, target) = match (request.content.unwrap_or(default), &submitted) {
             (ContentChoice::Submitted, Some(submitted)) => (submitted.clone(), target),
             (ContentChoice::Active, Some(_)) => (active, None),
             (ContentChoice::Submitted | ContentChoice::Active, None) => (active, target),
         };
+        if let Some(given) = request.content_hash.as_ref().filter(|given| **given != hash) {
+            return Err(stale_content(given, &hash).into());
+        }
         let full = broker.content(&hash).await?;
         let since = match request.since_round {
             Some(from) => Some(RoundDiff::load(review, from, round, &full, broker).await?),
@@ -51,13 +58,19 @@ impl ChosenContent {
     }
 
     /// The whole content, or what changed since an earlier round.
-    pub(super) fn content(&self) -> &Content {
+    pub(in crate::service) fn content(&self) -> &Content {
         self.since.as_ref().map_or(&self.full, |since| &since.content)
     }
 
     pub(super) fn into_content(self) -> Arc<Content> {
         self.since.map_or(self.full, |since| Arc::new(since.content))
     }
+}
+
+fn stale_content(given: &ContentHash, current: &ContentHash) -> ErrorBody {
+    let error = format!("content_hash: the requested content is {current}, not {given}; read the review again");
+    let body = ErrorBody::new(ErrorCode::StaleContent, error).with("field", "content_hash");
+    body.with("given", given.0.clone()).with("current", current.0.clone())
 }
 
 type Contents = (ContentHash, Option<ContentHash>, Option<Box<ReviewTarget>>);
@@ -134,6 +147,8 @@ pub(crate) struct FullDiff {
     pub round: u32,
     pub hash: ContentHash,
     pub agent_type: String,
+    /// The caller named the content by its hash, so every later call returns this diff as well.
+    pub never_changes: bool,
     content: Arc<Content>,
     file: Option<String>,
 }
@@ -188,6 +203,8 @@ pub(in crate::service) async fn full_diff(call: &Call<'_>, request: ProposalRequ
         round,
         hash: chosen.hash.clone(),
         agent_type: review.proposer.agent_type.clone(),
+        // The content of a round stays after the next one has begun.
+        never_changes: request.content_hash.is_some() && request.since_round.is_none_or(|from| from < round),
         content: chosen.into_content(),
         file: request.file,
     })

@@ -1,14 +1,22 @@
 //! Queries for lists of reviews, page by page. Every page is a short walk along an index, however many reviews there
-//! are, except with the filters by branch and participant, for people. So the SQL is assembled from the filters:
-//! conditions like `OR ? IS NULL` would prevent the use of an index.
+//! are, except with the filters by intent and participant, for people.
 
-use super::{Reader, to_u64};
+use super::{
+    Reader, parse_word,
+    review_filter::{Walk, push_filter},
+    to_u64,
+};
 use crate::{
     StoreError,
-    query_types::{ListOrder, Page, ReviewFilter},
+    query_types::{ListOrder, ListedDetails, Page, ReviewFilter},
 };
-use domain::review::{Review, Status};
+use domain::{
+    finding::Severity,
+    ids::ReviewNumber,
+    review::{Review, Status},
+};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+use std::collections::HashMap;
 
 /// Claimable reviews are pending, or other reviewers have started them. Each of the two is a walk along its own index,
 /// so such a filter becomes two.
@@ -58,37 +66,46 @@ impl Reader {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<Vec<(Review, u64)>, StoreError> {
-        let mut sql = QueryBuilder::<Sqlite>::new(
-            "SELECT r.queued_seq, r.body, (SELECT json_group_array(json(s.body) ORDER BY s.position) FROM seats s
-                                           WHERE s.review = r.number) AS seats
-             FROM reviews r",
+        let mut sql = select_page(filter, cursor, limit)?;
+        sql.build().fetch_all(connection).await?.iter().map(parse_row).collect()
+    }
+
+    /// What a list shows of these reviews beside their snapshots.
+    pub async fn list_details(
+        &self,
+        reviews: &[ReviewNumber],
+    ) -> Result<HashMap<ReviewNumber, ListedDetails>, StoreError> {
+        let numbers = serde_json::to_string(&reviews.iter().map(|number| number.0).collect::<Vec<_>>())?;
+        let sizes = sqlx::query!(
+            r#"SELECT r.number AS "number!", c.file_count, c.added, c.removed
+               FROM json_each(?) n CROSS JOIN reviews r ON r.number = n.value JOIN contents c ON c.hash = r.content_hash"#,
+            numbers
         );
-        push_conditions(&mut sql, filter);
-        match (filter.order(), cursor) {
-            (ListOrder::Queue, None) => {
-                sql.push(" ORDER BY r.priority, r.number");
-            }
-            (ListOrder::Queue, Some(cursor)) => {
-                let (priority, number) = parse_queue_cursor(cursor)?;
-                sql.push(" AND (r.priority, r.number) > (").push_bind(priority).push(", ").push_bind(number);
-                sql.push(") ORDER BY r.priority, r.number");
-            }
-            (ListOrder::Newest, None) => {
-                sql.push(" ORDER BY r.number DESC");
-            }
-            (ListOrder::Newest, Some(cursor)) => {
-                sql.push(" AND r.number < ").push_bind(parse_newest_cursor(cursor)?).push(" ORDER BY r.number DESC");
+        let mut details = HashMap::new();
+        for row in sizes.fetch_all(&self.pool).await? {
+            let (file_count, added, removed) = (to_u64(row.file_count)?, to_u64(row.added)?, to_u64(row.removed)?);
+            let listed = ListedDetails { file_count, added, removed, ..ListedDetails::default() };
+            details.insert(ReviewNumber(row.number), listed);
+        }
+        let open = sqlx::query!(
+            r#"SELECT f.review AS "review!", f.severity AS "severity!", count(*) AS "count!: i64"
+               FROM json_each(?) n CROSS JOIN findings f ON f.review = n.value
+               WHERE f.status = 'open' AND f.is_issue = 1 AND f.body ->> '$.late' = 0 GROUP BY f.review, f.severity"#,
+            numbers
+        );
+        for row in open.fetch_all(&self.pool).await? {
+            if let Some(listed) = details.get_mut(&ReviewNumber(row.review)) {
+                listed.open_issues.push((parse_word(&row.severity, Severity::parse)?, to_u64(row.count)?));
             }
         }
-        sql.push(" LIMIT ").push_bind(i64::from(limit) + 1);
-        sql.build().fetch_all(connection).await?.iter().map(parse_row).collect()
+        Ok(details)
     }
 
     /// Whether any review matches. Cheaper than listing a page.
     pub async fn has_reviews(&self, filter: &ReviewFilter) -> Result<bool, StoreError> {
         for part in split_by_index(std::slice::from_ref(filter)) {
-            let mut sql = QueryBuilder::<Sqlite>::new("SELECT 1 FROM reviews r");
-            push_conditions(&mut sql, &part);
+            let mut sql = QueryBuilder::<Sqlite>::new("SELECT 1");
+            push_filter(&mut sql, Walk::of_list(&part), &part);
             sql.push(" LIMIT 1");
             if sql.build().fetch_optional(&self.pool).await?.is_some() {
                 return Ok(true);
@@ -98,86 +115,33 @@ impl Reader {
     }
 }
 
-/// The index to walk. Ended reviews may be many, and most reviews of a project or category have ended. Reviews in any
-/// other status are few.
-fn index(filter: &ReviewFilter) -> Option<&'static str> {
-    let ended = matches!(filter.status, None | Some(Status::Closed | Status::Cancelled | Status::Rejected));
-    let of_project = filter.project.is_some() || filter.without_project;
-    if filter.order() == ListOrder::Queue {
-        return Some(match (of_project, filter.category) {
-            _ if filter.queued_after.is_some() => "reviews_queue_news",
-            (true, _) => "reviews_queue_by_project",
-            (false, Some(_)) => "reviews_queue_by_category",
-            (false, None) => "reviews_queue",
-        });
-    }
-    match (filter.status, of_project, filter.category) {
-        (_, true, _) if ended => Some("reviews_by_project"),
-        (_, false, Some(_)) if ended => Some("reviews_by_category"),
-        (Some(_), _, _) => Some("reviews_by_status"),
-        (None, _, _) => None,
-    }
-}
-
-fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &ReviewFilter) {
-    if let Some(index) = index(filter) {
-        sql.push(" INDEXED BY ").push(index);
-    }
-    sql.push(" WHERE 1 = 1");
-    if let Some(status) = filter.status {
-        sql.push(" AND r.status = ").push_bind(status.as_str());
-    }
-    if filter.order() == ListOrder::Queue {
-        // A literal, so that SQLite uses the partial indexes of the queue.
-        sql.push(" AND r.free_seats > 0");
-        if let Some(caller) = &filter.open_to {
-            push_claimable(sql, caller, filter.wants_started_reviews());
+/// The query for one page, which has one row more if another page follows.
+fn select_page(filter: &ReviewFilter, cursor: Option<&str>, limit: u32) -> Result<QueryBuilder<Sqlite>, StoreError> {
+    let mut sql = QueryBuilder::<Sqlite>::new(
+        "SELECT r.queued_seq, r.body, (SELECT json_group_array(json(s.body) ORDER BY s.position) FROM seats s
+                                       WHERE s.review = r.number) AS seats",
+    );
+    let walk = Walk::of_list(filter);
+    push_filter(&mut sql, walk, filter);
+    match (filter.order(), cursor) {
+        (ListOrder::Queue, None) => {
+            sql.push(" ORDER BY r.priority, r.number");
+        }
+        (ListOrder::Queue, Some(cursor)) => {
+            let (priority, number) = parse_queue_cursor(cursor)?;
+            sql.push(" AND (r.priority, r.number) > (").push_bind(priority).push(", ").push_bind(number);
+            sql.push(") ORDER BY r.priority, r.number");
+        }
+        (ListOrder::Newest, cursor) => {
+            let number = walk.number();
+            if let Some(cursor) = cursor {
+                sql.push(" AND ").push(number).push(" < ").push_bind(parse_newest_cursor(cursor)?);
+            }
+            sql.push(" ORDER BY ").push(number).push(" DESC");
         }
     }
-    if let Some(category) = filter.category {
-        sql.push(" AND r.category = ").push_bind(category.as_str());
-    }
-    if let Some(project) = &filter.project {
-        sql.push(" AND r.project = ").push_bind(project.clone());
-    }
-    if filter.without_project {
-        sql.push(" AND r.project IS NULL");
-    }
-    if let Some(caller) = &filter.not_by {
-        sql.push(" AND r.proposer <> ").push_bind(caller.clone());
-    }
-    if let Some(branch) = &filter.branch {
-        sql.push(" AND r.body ->> '$.branch' = ").push_bind(branch.clone());
-    }
-    if let Some(name) = &filter.participant {
-        sql.push(" AND (r.proposer = ").push_bind(name.clone());
-        sql.push(" OR EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
-        sql.push_bind(name.clone()).push("))");
-    }
-    if let Some(name) = &filter.turn_of {
-        sql.push(" AND (r.proposer = ").push_bind(name.clone());
-        sql.push(" OR r.free_seats > 0 OR r.escalated_for IS NOT NULL");
-        sql.push(" OR EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
-        sql.push_bind(name.clone()).push("))");
-    }
-    if let Some(seq) = filter.queued_after {
-        sql.push(" AND r.queued_seq > ").push_bind(i64::try_from(seq).unwrap_or(i64::MAX));
-    }
-}
-
-/// Requires a seat that `caller` can claim. For started reviews it excludes those that the caller proposed or holds a
-/// seat of.
-fn push_claimable(sql: &mut QueryBuilder<Sqlite>, caller: &str, is_started: bool) {
-    sql.push(
-        " AND EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
-          AND (s.reserved_for IS NULL OR s.reserved_for = ",
-    );
-    sql.push_bind(caller.to_owned()).push("))");
-    if is_started {
-        sql.push(" AND r.proposer <> ").push_bind(caller.to_owned());
-        sql.push(" AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
-        sql.push_bind(caller.to_owned()).push(")");
-    }
+    sql.push(" LIMIT ").push_bind(i64::from(limit) + 1);
+    Ok(sql)
 }
 
 fn parse_row(row: &SqliteRow) -> Result<(Review, u64), StoreError> {
@@ -212,3 +176,7 @@ fn parse_newest_cursor(cursor: &str) -> Result<i64, StoreError> {
     let parse = || cursor.strip_prefix('n')?.parse().ok();
     parse().ok_or_else(|| StoreError::BadCursor(cursor.into()))
 }
+
+#[cfg(test)]
+#[path = "review_list_tests.rs"]
+pub(super) mod tests;

@@ -59,7 +59,14 @@ impl ReviewFixture {
         self.apply(review, Command::Claim(claim), when).await
     }
 
-    async fn vote(&mut self, review: &Review, by: &str, verdict: Verdict, issues: &[Severity], when: i64) -> Review {
+    pub(crate) async fn vote(
+        &mut self,
+        review: &Review,
+        by: &str,
+        verdict: Verdict,
+        issues: &[Severity],
+        when: i64,
+    ) -> Review {
         let numbers = self.last_finding + 1..;
         self.last_finding += i64::try_from(issues.len()).unwrap();
         let list = numbers.zip(issues).map(|(number, severity)| issue(number, *severity)).collect();

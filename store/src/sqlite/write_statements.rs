@@ -6,22 +6,23 @@ use crate::{Change, StoreError};
 use domain::{
     content::{Content, ContentHash},
     ids::VALIDATOR,
-    review::{Event, LoggedEvent, VerdictGiven},
+    review::{Event, LoggedEvent, Review, VerdictGiven},
     verdict::Verdict,
 };
 use rusqlite::{Connection, params};
 use std::path::Path;
 
 const INSERT_CONTENT_IF_NEW: &str =
-    "INSERT INTO contents (hash, intent, description, diff, base_commit, files, flags, diff_note)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (hash) DO NOTHING";
+    "INSERT INTO contents (hash, intent, description, diff, base_commit, files, flags, diff_note, file_count, added,
+    removed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (hash) DO NOTHING";
 
 const INSERT_REVIEW: &str =
-    "INSERT INTO reviews (number, body, id, project, category, priority, queued_seq, free_seats)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    "INSERT INTO reviews (number, body, id, project, category, priority, queued_seq, free_seats, proposer, status)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 /// In an assignment, a column has the value before the update.
-const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET body = ?3, queued_seq = coalesce(?4, queued_seq),
+const UPDATE_REVIEW_IF_VERSION: &str =
+    "UPDATE reviews SET body = ?3, status = ?8, queued_seq = coalesce(?4, queued_seq),
     free_seats = ?5, first_claimed_at_ms = coalesce(first_claimed_at_ms, ?6),
     first_verdict_at_ms = coalesce(first_verdict_at_ms, ?7),
     decided_at_ms = CASE WHEN status = ?8 OR ?8 = 'closed' THEN decided_at_ms
@@ -35,7 +36,10 @@ const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET body = ?3, queued_seq
     approved_ms = approved_ms + CASE WHEN status = 'approved' THEN max(0, ?9 - updated_at_ms) ELSE 0 END
     WHERE number = ?1 AND version = ?2";
 
-const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body) VALUES (?1, ?2, ?3)
+const UPSERT_SEARCH: &str = "INSERT INTO review_search (review, intent, branch) VALUES (?1, ?2, ?3)
+    ON CONFLICT (review) DO UPDATE SET intent = excluded.intent, branch = excluded.branch";
+
+const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body, persona) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (review, position) DO UPDATE SET body = excluded.body WHERE body <> excluded.body";
 
 const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
@@ -76,6 +80,7 @@ const SAVE_BOOT: &str =
 const ALL: &[&str] = &[
     INSERT_CONTENT_IF_NEW,
     INSERT_REVIEW,
+    UPSERT_SEARCH,
     UPDATE_REVIEW_IF_VERSION,
     UPSERT_SEAT,
     APPEND_EVENT,
@@ -120,6 +125,9 @@ pub(super) fn insert_content(connection: &Connection, hash: &ContentHash, conten
         serde_json::to_string(&content.files)?,
         serde_json::to_string(&content.flags)?,
         content.diff_note,
+        content.files.len(),
+        content.files.iter().map(|file| u64::from(file.added)).sum::<u64>(),
+        content.files.iter().map(|file| u64::from(file.removed)).sum::<u64>(),
     ])?;
     Ok(())
 }
@@ -135,6 +143,8 @@ pub(super) fn insert_review(connection: &Connection, change: &Change, queued_seq
         review.priority.rank(),
         queued_seq,
         review.free_seats().count(),
+        review.proposer.identity(),
+        review.status.as_str(),
     ])?;
     Ok(())
 }
@@ -167,9 +177,16 @@ pub(super) fn update_review_if_version(
 
 pub(super) fn upsert_seats(connection: &Connection, change: &Change) -> Result<(), StoreError> {
     let mut statement = connection.prepare_cached(UPSERT_SEAT)?;
-    for (position, body) in change.seats.iter().enumerate() {
-        statement.execute(params![change.review.number.0, position, body])?;
+    for (position, (body, seat)) in change.seats.iter().zip(&change.review.seats).enumerate() {
+        statement.execute(params![change.review.number.0, position, body, seat.persona])?;
     }
+    Ok(())
+}
+
+/// Writes what people search the review by.
+fn upsert_search(connection: &Connection, review: &Review) -> Result<(), StoreError> {
+    let intent = review.round.intent.to_lowercase();
+    connection.prepare_cached(UPSERT_SEARCH)?.execute(params![review.number.0, intent, review.branch])?;
     Ok(())
 }
 
@@ -206,8 +223,12 @@ pub(super) fn write_event_rows(
 ) -> Result<(), StoreError> {
     let review = change.review.number.0;
     match &recorded.event {
-        Event::Proposed(proposed) => upsert_round(connection, change, proposed.round.number, recorded),
+        Event::Proposed(proposed) => {
+            upsert_search(connection, &change.review)?;
+            upsert_round(connection, change, proposed.round.number, recorded)
+        }
         Event::Revised { round, .. } => {
+            upsert_search(connection, &change.review)?;
             upsert_round(connection, change, round.number, recorded)?;
             drop_patches(connection, review)
         }

@@ -3,15 +3,19 @@
 use crate::support::{
     broker::{TIMEOUT, TestBroker, countersign},
     client::id,
+    json_schema::violations,
     measurements::number_from_env,
     pool::pool_of,
     reviews::{last_event, verdict},
     subscriber::{Discussions, Subscriber, TRANSPORTS, Transport, ws_request},
     tokens::{create_token, token_stdout},
+    tool_calls::{arguments_for, tools},
     wait_until::wait_until,
 };
+use ::api::openapi::document;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -79,6 +83,34 @@ async fn two_hundred_subscribers_receive_every_event_once_and_in_order() {
 #[ignore = "the long form: cargo xtask events"]
 async fn two_hundred_subscribers_receive_very_many_events() {
     everybody_hears_everything(200, number_from_env("COUNTERSIGN_TEST_EVENTS", 10_000)).await;
+}
+
+/// Calls every tool, so that the log has events of most kinds, and reads them.
+#[tokio::test]
+async fn every_message_matches_its_description() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    for tool in tools(&client).await {
+        let name = tool["name"].as_str().unwrap();
+        client.call(name, arguments_for(name, &broker).await).await;
+    }
+    let schema = &document()["components"]["schemas"]["LiveFrame"];
+    for transport in TRANSPORTS {
+        let mut subscriber =
+            Subscriber::try_open(&broker, transport, "since=0&follow=false", None).await.expect("it may subscribe");
+        let mut kinds = BTreeSet::new();
+        while let Some(frame) = subscriber.next().await {
+            assert_eq!(violations(schema, &frame), [] as [String; 0], "{transport:?}");
+            kinds.insert(frame.get("kind").unwrap_or(&frame["type"]).as_str().unwrap().to_owned());
+        }
+        for kind in ["ready", "proposed", "claimed", "verdict_given", "message_added", "finding_updated", "dropped"] {
+            assert!(kinds.contains(kind), "{kind}: {kinds:?}");
+        }
+    }
+    // A description that every message fits would say nothing.
+    let unknown = json!({ "type": "review_updated", "seq": 1 });
+    assert!(!violations(schema, &unknown).is_empty());
+    broker.stop_and_check().await;
 }
 
 /// Subscribes and then reads nothing.

@@ -120,6 +120,18 @@ async fn scene(operation: &::api::Route, tool: &str, broker: &TestBroker) -> Map
         }
         "list_issues" => drop(arguments.as_object_mut().unwrap().remove("review_id")),
         "get_patch" => drop(arguments.as_object_mut().unwrap().remove("file")),
+        "get_counter_patch" => {
+            let rest = broker.rest();
+            let diff = |word: &str| broker.repo().diff(word);
+            let made = rest.post("/reviews", proposal_with("patched", json!({ "diff": diff("zwei") }))).await.is(201);
+            let id = made["review_id"].as_str().unwrap();
+            rest.post(&format!("/reviews/{id}/claim"), json!({ "reviewer_id": "ada" })).await.is(200);
+            let verdict = json!({
+                "verdict": "comment", "reviewer_id": "ada", "reason": "more", "counter_patch": diff("dos"),
+            });
+            rest.post(&format!("/reviews/{id}/verdict"), verdict).await.is(200);
+            arguments = json!({ "review_id": id, "persona": "general", "round": 1 });
+        }
         "get_round_diff" => arguments = with(arguments, json!({ "round": 1 })),
         _ => {}
     }

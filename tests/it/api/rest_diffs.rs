@@ -88,6 +88,102 @@ async fn a_diff_has_the_etag_of_its_review() {
     broker.stop_and_check().await;
 }
 
+#[tokio::test]
+async fn a_diff_names_its_content_and_never_changes_if_it_is_named() {
+    let broker = TestBroker::start().await;
+    let (rest, mcp, repo) = (broker.rest(), broker.client(), broker.repo());
+    let (first, second) = (repo.diff("zwei"), repo.diff("dos"));
+    let made = mcp.call("create_review", proposal_with("one", json!({ "diff": first }))).await;
+    let (review, submitted) = (id(&made), made["content_hash"].as_str().unwrap());
+    let text = async |below: &str| {
+        sent(rest.request("GET", &format!("/reviews/{review}/{below}")).header("accept", "text/x-diff")).await
+    };
+    let forever = Some("private, max-age=31536000, immutable");
+    for below in ["diff", "rounds/1/diff", "patch"] {
+        let open = text(below).await;
+        assert_eq!(
+            (open.header("content-hash"), open.header("cache-control")),
+            (Some(submitted), Some("private, no-cache"))
+        );
+        let named = text(&format!("{below}?content_hash={submitted}")).await;
+        assert_eq!((named.status, named.text), (200, open.text), "{below}");
+    }
+    let named = text(&format!("rounds/1/diff?content_hash={submitted}")).await;
+    assert_eq!((named.header("content-hash"), named.header("cache-control")), (Some(submitted), forever));
+    assert_eq!(named.header("vary"), Some("accept"));
+    let json = rest.get(&format!("/reviews/{review}/diff?content_hash={submitted}")).await;
+    assert_eq!(json.header("cache-control"), Some("private, no-cache"), "a page also has the state of the review");
+
+    mcp.claim(&review, "ada").await;
+    let patch = json!({
+        "verdict": "changes_requested", "reviewer_id": "ada", "reason": "dos", "counter_patch": second,
+    });
+    rest.post(&format!("/reviews/{review}/verdict"), patch).await.is(200);
+    rest.post(&format!("/reviews/{review}/counter-patch/accept"), json!({})).await.is(200);
+    let active = mcp.status(&review).await["content_hash"].as_str().unwrap().to_owned();
+    assert_eq!(text("diff").await.header("content-hash"), Some(active.as_str()));
+    let old = text(&format!("diff?content_hash={submitted}")).await;
+    assert_eq!(
+        (&old.text, old.header("content-hash"), old.header("cache-control")),
+        (&first, Some(submitted), forever)
+    );
+    let unknown = "0".repeat(64);
+    for stale in [format!("diff?content_hash={unknown}"), format!("diff?content=active&content_hash={submitted}")] {
+        let refused = text(&stale).await;
+        assert_eq!(refused.refused(409, "stale_content")["current"], active.as_str(), "{stale}");
+        assert_eq!(refused.header("cache-control"), None, "an error is not kept");
+        rest.get(&format!("/reviews/{review}/{stale}")).await.refused(409, "stale_content");
+    }
+    // What changed since an earlier round is fixed, but not what changed within the current one.
+    rest.post(&format!("/reviews/{review}/resubmit"), json!({ "intent": "two", "diff": repo.diff("deux") }))
+        .await
+        .is(200);
+    let hash = mcp.status(&review).await["content_hash"].as_str().unwrap().to_owned();
+    let since = async |round: u32| text(&format!("diff?since_round={round}&content_hash={hash}")).await;
+    assert_eq!(since(1).await.header("cache-control"), forever);
+    assert_ne!(since(2).await.header("cache-control"), forever);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_counter_patch_is_available_as_a_whole() {
+    let broker = TestBroker::start().await;
+    let (rest, mcp, repo) = (broker.rest(), broker.client(), broker.repo());
+    let more = json!({ "diff": repo.diff("zwei"), "personas": ["general", "security"] });
+    let review = id(&mcp.call("create_review", proposal_with("to be improved", more)).await);
+    let patch = async |query: &str| rest.get(&format!("/reviews/{review}/counter-patch{query}")).await;
+    patch("").await.refused(404, "no_counter_patch");
+    let offer = async |persona: &str, reviewer: &str, word: &str| {
+        let claim = json!({ "review_id": review, "reviewer_id": reviewer, "persona": persona });
+        mcp.call("claim_review", claim).await;
+        repo.write("long.txt", format!("{word}\n").repeat(20_000));
+        repo.git(&["add", "--all"]);
+        let diff = repo.git(&["diff", "--cached"]) + "\n";
+        let verdict = json!({
+            "review_id": review, "reviewer_id": reviewer, "verdict": "comment", "reason": "so", "counter_patch": diff,
+        });
+        mcp.call("submit_verdict", verdict).await;
+        diff
+    };
+    let first = offer("general", "ada", "a line").await;
+    let second = offer("security", "bob", "a better line").await;
+    let latest = patch("").await;
+    assert_eq!(
+        (latest.status, latest.kind(), latest.header("x-content-type-options")),
+        (200, "text/x-diff", Some("nosniff"))
+    );
+    assert_eq!(latest.text, second, "the latest one, also if it is longer than a page");
+    assert_eq!(patch("?persona=general").await.text, first);
+    assert_eq!(patch("?persona=security&round=1").await.text, second);
+    let etag = latest.header("etag").unwrap();
+    let path = format!("/reviews/{review}/counter-patch");
+    assert_eq!(sent(rest.request("GET", &path).header("if-none-match", etag)).await.status, 304);
+    patch("?persona=tests").await.refused(422, "no_such_seat");
+    patch("?round=2").await.refused(404, "no_such_round");
+    patch("?since_round=1").await.refused(400, "invalid_params");
+    broker.stop_and_check().await;
+}
+
 /// Requests a text and reads only the start of the response.
 async fn deaf(broker: &TestBroker, path: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();

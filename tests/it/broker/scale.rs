@@ -24,12 +24,43 @@ async fn a_page_of_many_reviews_takes_as_long_as_one_of_few() {
             json!({}),
             json!({ "status": "claimed" }),
             json!({ "status": status, "category": "handoff" }),
+            json!({ "proposer": "mallory" }),
+            json!({ "proposer": "mallory", "status": "cancelled" }),
+            json!({ "persona": "performance", "status": "cancelled" }),
+            json!({ "branch": "no-such-branch" }),
+            json!({ "q": "stored", "details": true }),
+            json!({ "my_turn": true, "caller_id": "mallory", "role": "proposer", "status": "cancelled" }),
         ] {
             let (small, large) = (page_time(&few, &arguments).await, page_time(&many, &arguments).await);
             // A hundred times as many rows; a full scan would take far longer than this.
             let bound = small * 10 + Duration::from_millis(10);
             assert!(large < bound, "{arguments} of {stored:?}: {large:?} with {MANY} reviews, {small:?} with {FEW}");
         }
+    }
+}
+
+/// These read every review, but only a few bytes of each.
+#[tokio::test]
+async fn a_search_and_counts_of_many_reviews_are_quick() {
+    let many = broker_with(MANY, Stored::Cancelled).await;
+    let rest = many.rest();
+    for path in [
+        "/reviews?q=not-found",
+        "/reviews?q=not-found&proposer=mallory",
+        "/reviews/counts",
+        "/reviews/counts?project=project",
+        "/reviews/counts?proposer=mallory",
+        "/reviews/counts?persona=general",
+        "/reviews/counts?q=not-found&caller_id=mallory",
+    ] {
+        let mut best = Duration::MAX;
+        for _ in 0..5 {
+            let began = Instant::now();
+            rest.get(path).await.is(200);
+            best = best.min(began.elapsed());
+        }
+        println!("{path}: {best:?} with {MANY} reviews");
+        assert!(best < Duration::from_millis(100), "{path}: {best:?} with {MANY} reviews");
     }
 }
 

@@ -284,5 +284,14 @@ async fn unapproved_work_is_neither_committed_nor_pushed() {
     assert!(!succeeded && output.contains("approv"), "{output}");
     settle(r#"{"review": {"required_gates": ["plan_review"]}}"#);
     let (succeeded, output) = git(&["push", "--quiet", "../far.git", "main"]);
+    assert!(!succeeded && output.contains("approv"), "settings do not count for their own push: {output}");
+    assert!(git(&["push", "--quiet", "--no-verify", "../far.git", "main"]).0);
+    repo.write("more.txt", "more\n");
+    assert!(git(&["add", "more.txt"]).0);
+    assert!(git(&["commit", "--quiet", "--no-verify", "-m", "more"]).0);
+    let (succeeded, output) = git(&["push", "--quiet", "../far.git", "main"]);
     assert!(succeeded && output.contains("requires no approval for a push"), "{output}");
+    settle(r#"{"review": {"required_gates": []}}"#);
+    let (succeeded, output) = git(&["push", "--quiet", "../far.git", "main"]);
+    assert!(!succeeded && output.contains("is not approved"), "settings always need an approval: {output}");
 }

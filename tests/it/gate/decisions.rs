@@ -204,6 +204,8 @@ async fn an_empty_change_needs_no_approval() {
     repo.write("main.txt", "main\n");
     repo.commit("main");
     repo.git(&["merge", "--quiet", "--no-edit", "side"]);
+    assert_eq!(gate("is a clean merge, but it brings commit ").await, 1, "the other branch is not approved");
+    approve(&broker, json!({ "target": { "commit": "side" } })).await;
     assert_eq!(gate("is a merge without manual changes").await, 0);
     repo.write("main.txt", "evil\n");
     repo.git(&["commit", "--quiet", "--all", "--amend", "--no-edit"]);

@@ -1,5 +1,6 @@
-//! Validates a value against the part of JSON Schema that the tools use.
+//! Validates a value against the part of JSON Schema that the tools and the OpenAPI document use.
 
+use ::api::openapi::document;
 use serde_json::Value;
 
 /// The violations of the schema in `value`. An unknown keyword fails the test.
@@ -63,6 +64,21 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
                     found.push(format!("{path}: {value} is below {rule}"));
                 }
             }
+            "$ref" => {
+                let named = document().pointer(rule.as_str().unwrap().trim_start_matches('#'));
+                check(named.expect("a named schema"), value, path, found);
+            }
+            "const" => {
+                if value != rule {
+                    found.push(format!("{path}: {value} is not {rule}"));
+                }
+            }
+            "oneOf" | "anyOf" => {
+                let choices = rule.as_array().unwrap();
+                if !choices.iter().any(|choice| violations(choice, value).is_empty()) {
+                    found.push(format!("{path}: {value} fits no alternative"));
+                }
+            }
             "description" | "title" | "default" | "format" => {}
             other => panic!("{path}: the keyword {other} is not known to this check"),
         }
@@ -70,7 +86,11 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 fn is_a(value: &Value, kind: &Value) -> bool {
-    match kind.as_str().expect("one type, as a word") {
+    if let Some(kinds) = kind.as_array() {
+        return kinds.iter().any(|kind| is_a(value, kind));
+    }
+    match kind.as_str().expect("a type") {
+        "null" => value.is_null(),
         "object" => value.is_object(),
         "array" => value.is_array(),
         "string" => value.is_string(),

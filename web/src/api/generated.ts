@@ -253,7 +253,7 @@ export type CountReviewsResponse = {
   by_status: StatusCounts;
   /** Reviews that wait for an operator. */
   escalated: number;
-  /** Reviews in which it is your turn. Absent if the broker does not know who you are. */
+  /** Reviews in which it is your turn; 1000 stands for 1000 or more. Absent if the broker does not know who you are. */
   my_turn?: number;
 };
 
@@ -402,13 +402,13 @@ export type FileResponse = {
   content_hash: ContentHash;
   /** False if the change creates the file (side "old") or deletes it (side "new"). */
   exists: boolean;
-  /** The number of lines of the whole file. */
+  /** The number of lines of the whole file. Absent if it was not read. */
   lines_total?: number;
   path: string;
   side: DiffSide;
-  /** The text, or its first lines. */
+  /** The text. Of a file of more than 2 MiB only its first lines, and of one of more than 4 MiB nothing. */
   text?: string;
-  /** The file is larger than the limit, so `text` has only its first lines. */
+  /** The file is larger than the limit, so `text` does not have all of it. */
   truncated: boolean;
 };
 
@@ -1485,7 +1485,7 @@ export type SeatState = {
   /** Why a reviewer gave up on the seat. The seat is free for others. */
   could_not_review?: string;
   has_counter_patch: boolean;
-  /** When the claim expires, unless its holder makes another call about the review. Absent while no vote is owed. */
+  /** When the claim expires, unless its holder makes another call about the review. Absent while no vote is owed. Only get_review_status and list_reviews with details return it. */
   lease_ends_at?: string;
   persona: string;
   /** The reviewer that this seat is reserved for, because it is asked to look again. */

@@ -43,9 +43,9 @@ async fn run(command: &[String]) -> Result<(), String> {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // The browser outlives this command, also after Ctrl-C, and needs no token.
     command.process_group(0).env_remove(TOKEN_VARIABLE);
-    let mut child = command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "not installed".to_owned(),
-        _ => error.to_string(),
+    let mut child = command.spawn().map_err(|error| {
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        if is_missing { "not installed".to_owned() } else { error.to_string() }
     })?;
     match timeout(OPENER_TIME, child.wait()).await {
         Ok(Ok(status)) if status.success() => Ok(()),

@@ -1,7 +1,7 @@
 //! Collects the change that `countersign request` proposes: commits, staged changes, the working tree, a diff file or a
 //! plan.
 
-use crate::{CliError, commands::gate::name_repo_option, terminal};
+use crate::{CliError, gate_settings::name_repo_option, terminal};
 use anyhow::{Context as _, anyhow};
 use api::reviews::{CreateReviewRequest, TargetRequest};
 use domain::{review::Category, text::truncate};

@@ -102,10 +102,52 @@ pub(super) fn assignment(text: &str) -> Option<(&str, &str)> {
     fits.then_some((name, value))
 }
 
-/// Variables that make git use another repository or other aliases.
+/// Variables that make git use another repository, other settings or other content. Those that only name people or
+/// programs for the terminal do not.
 pub(super) fn redirects_git(name: &str) -> bool {
-    const NAMES: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
-    NAMES.contains(&name) || name.starts_with("GIT_CONFIG")
+    const HARMLESS: &[&str] = &[
+        "GIT_ASKPASS",
+        "GIT_EDITOR",
+        "GIT_MERGE_AUTOEDIT",
+        "GIT_OPTIONAL_LOCKS",
+        "GIT_PAGER",
+        "GIT_SEQUENCE_EDITOR",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_TERMINAL_PROMPT",
+    ];
+    const PREFIXES: &[&str] = &["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TRACE"];
+    let is_harmless = HARMLESS.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    (name.starts_with("GIT_") && !is_harmless) || matches!(name, "HOME" | "XDG_CONFIG_HOME")
+}
+
+/// Settings after `-c` that change neither what is committed nor where it is pushed.
+pub(super) fn is_harmless_setting(setting: &str) -> bool {
+    const PREFIXES: &[&str] = &[
+        "advice.",
+        "author.",
+        "color.",
+        "column.",
+        "commit.",
+        "committer.",
+        "core.editor",
+        "core.pager",
+        "core.quotepath",
+        "core.sshcommand",
+        "credential.",
+        "format.",
+        "gpg.",
+        "http.",
+        "init.",
+        "log.",
+        "pager.",
+        "protocol.",
+        "tag.",
+        "user.",
+    ];
+    let key = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    // An alias is looked up by itself.
+    key.starts_with("alias.") || PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }
 
 /// The path that a word names, relative to `dir`. `None` if it contains an expansion other than the home folder or the

@@ -1,0 +1,659 @@
+//! Attempts to land a change that was not approved. Each runs with both fail modes, against the hooks of a clone, the hook
+//! of an agent client, and the hook of a server.
+//!
+//! The attacker can write every file in the repository and every variable of its own commands, but not the database, the
+//! operator's settings, or the repository on the server.
+
+use crate::support::{
+    approvals::{approve, approve_staged, git, install, stage},
+    broker::TestBroker,
+    command::{CommandOutput, command_in},
+};
+use serde_json::json;
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+use testkit::git_command;
+
+const FAIL_MODES: [&str; 2] = ["", "--fail-closed"];
+
+/// A clone with hooks, and its remote.
+struct Arena {
+    broker: TestBroker,
+    remote: tempfile::TempDir,
+}
+
+impl Arena {
+    async fn new() -> Self {
+        let broker = TestBroker::start().await;
+        let remote = tempfile::tempdir().unwrap();
+        git(remote.path(), &["init", "--quiet", "--bare", "--initial-branch=main"]);
+        git(remote.path(), &["config", "receive.denyDeletes", "false"]);
+        let repo = broker.repo();
+        repo.git(&["remote", "add", "origin", remote.path().to_str().unwrap()]);
+        repo.git(&["push", "--quiet", "origin", "main"]);
+        Self { broker, remote }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.broker.repo().path()
+    }
+
+    fn install(&self, fail: &str) {
+        for hook in ["pre-commit", "pre-push"] {
+            install(&self.broker, hook, "");
+            let file = self.path().join(".git/hooks").join(hook);
+            let text = std::fs::read_to_string(&file).unwrap();
+            std::fs::write(&file, text.replace(" --data-dir", &format!(" {fail} --data-dir"))).unwrap();
+        }
+    }
+
+    /// Installs `pre-receive` on the server; the clone has no hooks.
+    fn install_on_server(&self, options: &str) {
+        let file = self.remote.path().join("hooks/pre-receive");
+        let (binary, home, data) = (env!("CARGO_BIN_EXE_countersign"), self.broker.home(), self.broker.data_dir());
+        let (home, data) = (home.display(), data.display());
+        let line = format!("#!/bin/sh\nHOME='{home}' exec '{binary}' hook pre-receive {options} --data-dir '{data}'\n");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, line).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn git(&self, args: &[&str]) -> CommandOutput {
+        git(&self.path(), args)
+    }
+
+    /// Runs a line of the attacker in the clone.
+    fn sh(&self, line: &str) -> CommandOutput {
+        shell(&self.path(), line)
+    }
+
+    /// The refs of the remote.
+    fn remote_refs(&self) -> String {
+        git(self.remote.path(), &["for-each-ref", "--format=%(refname) %(objectname)"]).out
+    }
+
+    /// Puts clone and remote back to one commit on `main`.
+    fn reset(&self, start: &str) {
+        let refs = git(self.remote.path(), &["for-each-ref", "--format=%(refname)"]).out;
+        for name in refs.lines() {
+            git(self.remote.path(), &["update-ref", "-d", name]);
+        }
+        git(self.remote.path(), &["update-ref", "refs/heads/main", start]);
+        for file in
+            ["info/grafts", "shallow", "info/attributes", "index.lock", "info/sparse-checkout", "MERGE_HEAD", "index"]
+        {
+            let _ = std::fs::remove_file(self.path().join(".git").join(file));
+        }
+        let remote = self.remote.path().display();
+        std::fs::write(
+            self.path().join(".git/config"),
+            format!(
+                "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[user]\n\tname = T\n\temail = t@example.invalid\n\
+                 [remote \"origin\"]\n\turl = {remote}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+            ),
+        )
+        .unwrap();
+        let refs = self.git(&["for-each-ref", "--format=%(refname)"]).out;
+        for name in refs.lines().filter(|name| *name != "refs/heads/main") {
+            self.git(&["update-ref", "-d", name]);
+        }
+        self.git(&["checkout", "--quiet", "--force", "-B", "main", start]);
+        self.git(&["reset", "--quiet", "--hard", start]);
+        self.git(&["clean", "--quiet", "-ffdx"]);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
+fn shell(dir: &Path, line: &str) -> CommandOutput {
+    // The variables with which git finds nothing of this machine.
+    let plain = git_command(dir);
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg(line).current_dir(dir);
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    CommandOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Lines that try to commit an unapproved change. Each may fail or be refused, but HEAD must not get the change.
+const COMMITS: &[(&str, &str)] = &[
+    ("plain", "git commit -qam evil"),
+    ("a broken project file", "mkdir -p .countersign; echo x >.countersign/config.toml; git commit -qam evil"),
+    ("a project file that is a folder", "mkdir -p .countersign/config.toml; git commit -qam evil"),
+    ("a project file that is a pipe", "mkdir -p .countersign; mkfifo .countersign/config.toml; git commit -qam evil"),
+    (
+        "a project file out of bounds",
+        "mkdir -p .countersign; echo 'git.time_limit = \"1ms\"' >.countersign/config.toml; git commit -qam evil",
+    ),
+    (
+        "a project file with a tiny limit",
+        "mkdir -p .countersign; echo 'limits.diff_bytes = 1024' >.countersign/config.toml; seq 4000 >greeting.txt; git commit -qam evil",
+    ),
+    (
+        "a project file that exempts",
+        "mkdir -p .countersign; echo 'gate.exempt = [\"*\"]' >.countersign/config.toml; git commit -qam evil",
+    ),
+    (
+        "a project file that opens",
+        "mkdir -p .countersign; echo 'gate.fail = \"open\"' >.countersign/config.toml; git commit -qam evil",
+    ),
+    (
+        "a broken persona",
+        "mkdir -p .countersign/personas; echo x >.countersign/personas/general.toml; git commit -qam evil",
+    ),
+    (
+        "core.worktree",
+        "mkdir -p ../elsewhere; git config core.worktree ../../elsewhere; cp greeting.txt ../elsewhere; git commit -qam evil",
+    ),
+    ("core.bare", "git config core.bare true; git --work-tree=. commit -qam evil"),
+    ("core.bare on the line", "git -c core.bare=true --work-tree=. commit -qam evil"),
+    ("extensions.objectFormat", "git config extensions.objectFormat sha256; git commit -qam evil"),
+    (
+        "another format version",
+        "git config core.repositoryformatversion 1; git config extensions.objectFormat sha1; git commit -qam evil",
+    ),
+    ("i18n.logOutputEncoding", "git config i18n.logOutputEncoding UTF-16; git commit -qam evil"),
+    ("i18n.commitEncoding", "git config i18n.commitEncoding UTF-16; git commit -qam evil"),
+    ("GIT_WORK_TREE", "GIT_WORK_TREE=$PWD git commit -qam evil"),
+    ("GIT_DIR", "GIT_DIR=$PWD/.git git commit -qam evil"),
+    ("GIT_DIR and GIT_WORK_TREE", "cd ..; GIT_DIR=$OLDPWD/.git GIT_WORK_TREE=$OLDPWD git commit -qam evil"),
+    ("GIT_INDEX_FILE", "cp .git/index ../evil-index; GIT_INDEX_FILE=$PWD/../evil-index git commit -qam evil"),
+    (
+        "GIT_OBJECT_DIRECTORY",
+        "mkdir -p ../objects; GIT_OBJECT_DIRECTORY=$PWD/../objects GIT_ALTERNATE_OBJECT_DIRECTORIES=$PWD/.git/objects git commit -qam evil",
+    ),
+    (
+        "GIT_CONFIG_COUNT",
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.worktree GIT_CONFIG_VALUE_0=/nowhere git commit -qam evil",
+    ),
+    (
+        "GIT_CONFIG_GLOBAL",
+        "printf '[core]\\n\\tbare = true\\n' >../evil; GIT_CONFIG_GLOBAL=$PWD/../evil git commit -qam evil",
+    ),
+    ("GIT_NAMESPACE", "GIT_NAMESPACE=x git commit -qam evil"),
+    ("GIT_CEILING_DIRECTORIES", "GIT_CEILING_DIRECTORIES=$PWD/.. git commit -qam evil"),
+    ("GIT_REPLACE_REF_BASE", "GIT_REPLACE_REF_BASE=refs/evil git commit -qam evil"),
+    ("TMPDIR", "TMPDIR=/nowhere git commit -qam evil"),
+    ("COUNTERSIGN_GIT_PROGRAM", "COUNTERSIGN_GIT_PROGRAM=/bin/false git commit -qam evil"),
+    ("COUNTERSIGN_GIT_TIME_LIMIT", "COUNTERSIGN_GIT_TIME_LIMIT=100ms git commit -qam evil"),
+    ("COUNTERSIGN_SERVER_DATA_DIR", "COUNTERSIGN_SERVER_DATA_DIR=/nowhere git commit -qam evil"),
+    ("COUNTERSIGN_GATE_EXEMPT", "COUNTERSIGN_GATE_EXEMPT='*' git commit -qam evil"),
+    ("COUNTERSIGN_GATE_FAIL", "COUNTERSIGN_GATE_FAIL=open git commit -qam evil"),
+    ("an unknown variable", "COUNTERSIGN_NO_SUCH_SETTING=1 git commit -qam evil"),
+    ("COUNTERSIGN_REVIEWER_ID", "COUNTERSIGN_REVIEWER_ID=x git commit -qam evil"),
+    ("XDG_CONFIG_HOME", "XDG_CONFIG_HOME=/nowhere git commit -qam evil"),
+    (
+        "planning settings",
+        "mkdir -p .planning; echo '{\"review\": {\"required_gates\": []}}' >.planning/config.json; git add .; git commit -qam evil",
+    ),
+    ("broken planning settings", "mkdir -p .planning; echo x >.planning/config.json; git add .; git commit -qam evil"),
+    (
+        "a clean merge",
+        "git stash -q; git checkout -q -b side; git stash pop -q; git commit -q --no-verify -am side; git checkout -q main; git commit -q --no-verify --allow-empty -m main; git merge -q --no-commit --no-ff side; git commit -q -m evil",
+    ),
+    ("an amendment", "git commit -q --amend -am evil"),
+    ("an amendment of an empty commit", "git commit -q --no-verify --allow-empty -m x; git commit -q --amend -am evil"),
+    ("a graft", "git rev-parse HEAD >.git/info/grafts; git commit -qam evil"),
+    ("a shallow file", "git rev-parse HEAD >.git/shallow; git commit -qam evil"),
+    ("a replaced commit", "git replace HEAD $(git commit-tree $(git write-tree) -m x); git commit -qam evil"),
+    ("attributes", "echo '* -diff -text merge=ours' >.git/info/attributes; git commit -qam evil"),
+    (
+        "a filter",
+        "echo '* filter=x' >.git/info/attributes; git config filter.x.clean 'echo evil'; git add --renormalize .; git commit -qam evil",
+    ),
+    ("skip-worktree", "git update-index --skip-worktree greeting.txt; git add -f greeting.txt; git commit -qam evil"),
+    ("assume-unchanged", "git add greeting.txt; git update-index --assume-unchanged greeting.txt; git commit -qm evil"),
+    ("sparse checkout", "git add .; git sparse-checkout set --no-cone nothing; git commit -qm evil"),
+    (
+        "a split index",
+        "git config core.splitIndex true; git update-index --split-index; git add .; git commit -qm evil",
+    ),
+    ("a path", "git commit -q -m evil greeting.txt"),
+    ("a mode", "git checkout -q greeting.txt; chmod +x greeting.txt; git commit -qam evil"),
+    (
+        "a submodule",
+        "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git config submodule.sub.ignore all; git config diff.ignoreSubmodules all; git commit -qm evil",
+    ),
+    ("a symbolic link", "rm greeting.txt; ln -s /etc/passwd greeting.txt; git commit -qam evil"),
+    ("intent to add", "echo evil >new.txt; git add -N new.txt; git commit -qam evil"),
+    ("a file with an odd name", "echo evil >\"$(printf 'a\\nb')\"; git add .; git commit -qm evil"),
+    ("core.quotePath", "git config core.quotePath true; echo evil >é; git add .; git commit -qm evil"),
+    ("diff.noprefix", "git config diff.noprefix true; git config diff.external /bin/true; git commit -qam evil"),
+    ("core.fsmonitor", "git config core.fsmonitor /bin/false; git commit -qam evil"),
+    (
+        "an alternate",
+        "mkdir -p ../alt; echo ../../../alt >.git/objects/info/alternates; git commit -qam evil; rm .git/objects/info/alternates",
+    ),
+];
+
+#[tokio::test]
+async fn no_setting_or_variable_lets_an_unapproved_commit_pass() {
+    let arena = Arena::new().await;
+    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
+    let tree = arena.git(&["rev-parse", "HEAD^{tree}"]).out;
+    for fail in FAIL_MODES {
+        for (name, line) in COMMITS {
+            arena.reset(&start);
+            arena.install(fail);
+            arena.broker.repo().write("greeting.txt", "evil\n");
+            let ended = arena.sh(line);
+            let config = arena.path().join(".git/config");
+            let settings = std::fs::read_to_string(&config).unwrap();
+            std::fs::write(&config, "[core]\n\trepositoryformatversion = 0\n").unwrap();
+            let head = arena.git(&["rev-parse", "refs/heads/main^{tree}"]).out;
+            assert_eq!(head, tree, "{name} {fail}: {}{}\n{settings}", ended.out, ended.err);
+        }
+    }
+    // The same hooks allow what was approved.
+    arena.reset(&start);
+    arena.install("");
+    stage(&arena.broker, "zwei");
+    approve_staged(&arena.broker, &[]).await;
+    let ended = arena.sh("git commit -qm good");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+}
+
+/// Lines that try to push an unapproved change. `evil` makes an unapproved commit past the hooks, `$REMOTE` is the remote.
+const PUSHES: &[(&str, &str)] = &[
+    ("plain", "evil; git push -q origin main"),
+    ("a new branch", "evil; git push -q origin main:new"),
+    ("all branches", "evil; git push -q --all origin"),
+    ("a mirror", "evil; git push -q --mirror origin"),
+    ("an address", "evil; git push -q $REMOTE main"),
+    ("an address with a protocol", "evil; git push -q file://$REMOTE main"),
+    ("a forced push", "git commit -q --amend --no-verify --allow-empty -m x; evil; git push -q --force origin main"),
+    ("an atomic push", "evil; git push -q --atomic origin main main:a main:b"),
+    ("a good branch first", "git push -q origin main:good; evil; git push -q origin main~1:good main"),
+    ("a tag", "evil; git tag t; git push -q origin t"),
+    ("an annotated tag", "evil; git tag -am t t; git push -q origin t"),
+    ("tags with a branch", "evil; git tag -am t t; git reset -q --hard HEAD~1; git push -q --tags origin main"),
+    ("a tag of a tag", "evil; git tag -am t t; git tag -am u u t; git push -q origin u"),
+    ("a tag of a tree", "evil; git tag t HEAD^{tree}; git push -q origin t"),
+    ("an annotated tag of a tree", "evil; git tag -am t t HEAD^{tree}; git push -q origin t"),
+    ("a tree as a tag", "evil; git push -q origin HEAD^{tree}:refs/tags/t"),
+    ("a file as a tag", "git push -q origin $(echo evil | git hash-object -w --stdin):refs/tags/t"),
+    ("a tag of a file", "git tag -am t t $(echo evil | git hash-object -w --stdin); git push -q origin t"),
+    ("notes", "evil; git push -q origin HEAD:refs/notes/x"),
+    ("a replacement", "evil; git push -q origin HEAD:refs/replace/$(git rev-parse HEAD~1)"),
+    ("another namespace", "evil; git push -q origin HEAD:refs/evil/x"),
+    ("a fetched tracking ref", "evil; git fetch -q . HEAD:refs/remotes/origin/z; git push -q origin main"),
+    ("a written tracking ref", "evil; git update-ref refs/remotes/origin/main HEAD; git push -q origin main:new"),
+    (
+        "a packed tracking ref",
+        "evil; git update-ref refs/remotes/origin/z HEAD; git pack-refs --all; git push -q origin main:new",
+    ),
+    (
+        "a tracking ref of another remote",
+        "evil; git remote add other $REMOTE; git update-ref refs/remotes/other/z HEAD; git push -q other main:new",
+    ),
+    (
+        "another repository to ask",
+        "evil; git init -q --bare ../fake1; git push -q --no-verify ../fake1 main; git config remote.origin.pushurl $REMOTE; git config remote.origin.url ../fake1; git push -q origin main:new",
+    ),
+    (
+        "another address to ask",
+        "evil; git init -q --bare ../fake2; git push -q --no-verify ../fake2 main; git config url.$PWD/../fake2.insteadOf $REMOTE; git config remote.origin.pushurl $REMOTE/.; git push -q origin main:new",
+    ),
+    (
+        "another upload-pack",
+        "evil; git config remote.origin.uploadpack \"git-upload-pack $PWD/.git; :\"; git push -q origin main:new",
+    ),
+    (
+        "a commit and its revert, as a branch",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main; git push -q origin main~1:refs/heads/z",
+    ),
+    (
+        "a commit and its revert, as a tag",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main; git tag t main~1; git push -q origin t",
+    ),
+    (
+        "a commit and its revert, then forced",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main; git push -q --force origin main~1:main",
+    ),
+    (
+        "a commit and its revert, in one push",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main main~1:z",
+    ),
+    (
+        "an empty commit on a reverted one",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main; git checkout -q -b z main~1; git commit -q --no-verify --allow-empty -m x; git push -q origin z",
+    ),
+    (
+        "a merge of a reverted commit",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main; git checkout -q -b z main~2; git commit -q --no-verify --allow-empty -m x; git merge -q --no-ff --no-verify -m m main~1; git push -q origin z",
+    ),
+    (
+        "a commit, its revert and more",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git commit -q --no-verify --allow-empty -m more; git push -q origin main; git push -q origin main~2:z",
+    ),
+    (
+        "an unrelated history",
+        "git checkout -q --orphan z; echo evil >greeting.txt; git add .; git commit -q --no-verify -m evil; git push -q origin z",
+    ),
+    (
+        "an empty history",
+        "git push -q --force origin $(git commit-tree $(git hash-object -t tree --stdin </dev/null) -m x):refs/heads/main",
+    ),
+    (
+        "an empty commit after an empty history",
+        "a=$(git commit-tree $(git hash-object -t tree --stdin </dev/null) -m x); git push -q --force origin $(git commit-tree -p $a $a^{tree} -m y):refs/heads/main",
+    ),
+    (
+        "a merge",
+        "git checkout -q -b side; evil; git checkout -q main; git merge -q --no-ff --no-verify -m m side; git push -q origin main",
+    ),
+    (
+        "a merge with other content",
+        "git checkout -q -b side; git commit -q --no-verify --allow-empty -m x; git checkout -q main; git merge -q --no-ff --no-commit side; echo evil >greeting.txt; git commit -q --no-verify -am m; git push -q origin main",
+    ),
+    (
+        "a merge of three",
+        "git checkout -q -b a; git commit -q --no-verify --allow-empty -m a; git checkout -q -b b main; git commit -q --no-verify --allow-empty -m b; echo evil >greeting.txt; git add .; git push -q origin $(git commit-tree $(git write-tree) -p main -p a -p b -m m):refs/heads/z",
+    ),
+    (
+        "a merge with itself",
+        "evil; git push -q origin $(git commit-tree HEAD^{tree} -p HEAD~1 -p HEAD~1 -m m):refs/heads/z",
+    ),
+    ("a graft", "evil; echo \"$(git rev-parse HEAD)\" >.git/info/grafts; git push -q origin main"),
+    (
+        "a graft to an equal parent",
+        "evil; echo \"$(git rev-parse HEAD) $(git rev-parse HEAD)\" >.git/info/grafts; git push -q origin main",
+    ),
+    ("a replaced commit", "evil; git replace HEAD HEAD~1; git push -q origin main"),
+    ("a replaced tree", "evil; git replace HEAD^{tree} HEAD~1^{tree}; git push -q origin main"),
+    ("a replaced file", "evil; git replace HEAD:greeting.txt HEAD~1:greeting.txt; git push -q origin main"),
+    ("a shallow file", "evil; git rev-parse HEAD >.git/shallow; git push -q origin main"),
+    (
+        "a commit graph",
+        "evil; git commit-graph write --reachable; git push -q origin main; rm -rf .git/objects/info/commit-graph*",
+    ),
+    ("a broken project file", "mkdir -p .countersign; echo x >.countersign/config.toml; evil; git push -q origin main"),
+    (
+        "a broken project file in the push",
+        "mkdir -p .countersign; echo x >.countersign/config.toml; git add .; evil; git push -q origin main",
+    ),
+    (
+        "planning settings in the push",
+        "mkdir -p .planning; echo '{\"review\": {\"required_gates\": []}}' >.planning/config.json; git add .; evil; git push -q origin main",
+    ),
+    (
+        "planning settings before",
+        "mkdir -p .planning; echo '{\"review\": {\"required_gates\": []}}' >.planning/config.json; git add .; git commit -q --no-verify -m s; git push -q origin main; evil; git push -q origin main",
+    ),
+    (
+        "planning settings in another branch",
+        "mkdir -p .planning; echo '{\"review\": {\"required_gates\": []}}' >.planning/config.json; git add .; git commit -q --no-verify -m s; git push -q origin HEAD:s; evil; git push -q origin main:s",
+    ),
+    ("core.worktree", "evil; git config core.worktree /nowhere; git push -q origin main"),
+    ("core.bare", "evil; git config core.bare true; git push -q origin main"),
+    ("i18n.logOutputEncoding", "evil; git config i18n.logOutputEncoding UTF-16; git push -q origin main"),
+    (
+        "log settings",
+        "evil; git config log.showSignature true; git config format.pretty x; git config log.mailmap true; git push -q origin main",
+    ),
+    ("GIT_DIR", "evil; GIT_DIR=$PWD/.git git push -q origin main"),
+    ("GIT_WORK_TREE", "evil; GIT_WORK_TREE=/nowhere git push -q origin main"),
+    ("GIT_GRAFT_FILE", "evil; git rev-parse HEAD >../grafts; GIT_GRAFT_FILE=$PWD/../grafts git push -q origin main"),
+    ("GIT_SSH_COMMAND", "evil; GIT_SSH_COMMAND=/bin/true git push -q origin main"),
+    ("GIT_ALTERNATE_OBJECT_DIRECTORIES", "evil; GIT_ALTERNATE_OBJECT_DIRECTORIES=/nowhere git push -q origin main"),
+    ("TMPDIR", "evil; TMPDIR=/nowhere git push -q origin main"),
+    ("COUNTERSIGN_GIT_PROGRAM", "evil; COUNTERSIGN_GIT_PROGRAM=/bin/true git push -q origin main"),
+    ("COUNTERSIGN_GATE_EXEMPT", "evil; COUNTERSIGN_GATE_EXEMPT='*' git push -q origin main"),
+    ("COUNTERSIGN_LIMITS_DIFF_BYTES", "evil; COUNTERSIGN_LIMITS_DIFF_BYTES=1024 git push -q origin main"),
+    (
+        "a refspec in the settings",
+        "evil; git config remote.origin.push refs/heads/main:refs/heads/x; git push -q origin",
+    ),
+    ("matching branches", "evil; git config push.default matching; git push -q origin"),
+    (
+        "a linked worktree",
+        "git worktree add -q ../wt$$ -b wt; cd ../wt$$; evil; git push -q origin wt; cd -; git worktree remove --force ../wt$$",
+    ),
+    (
+        "a submodule",
+        "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git config submodule.sub.ignore all; git commit -q --no-verify -m evil; git push -q origin main",
+    ),
+    ("a mode", "git update-index --chmod=+x greeting.txt; git commit -q --no-verify -m evil; git push -q origin main"),
+    ("an empty file", "touch empty; git add .; git commit -q --no-verify -m evil; git push -q origin main"),
+    ("an empty push option", "evil; git push -q -o x origin main; git push -q origin main"),
+];
+
+fn attack(arena: &Arena, line: &str, options: &str) -> CommandOutput {
+    let remote = arena.remote.path().display();
+    let evil = "evil() { echo evil >greeting.txt; git add .; git commit -q --no-verify -m evil; }";
+    let line = line.replace("git push", &format!("git push {options}"));
+    arena.sh(&format!("REMOTE={remote}; {evil}; {line}"))
+}
+
+/// Every ref of the remote must lead to a commit with one of these trees.
+fn assert_only(arena: &Arena, trees: &[String], about: &str, ended: &CommandOutput) {
+    for line in arena.remote_refs().lines() {
+        let id = line.split(' ').nth(1).unwrap();
+        let kind =
+            git(arena.remote.path(), &["rev-parse", "--verify", "--quiet", &format!("{id}^{{commit}}^{{tree}}")]).out;
+        assert!(trees.contains(&kind.trim().to_owned()), "{about}: {line} landed\n{}{}", ended.out, ended.err);
+    }
+}
+
+#[tokio::test]
+async fn no_trick_lets_an_unapproved_commit_be_pushed() {
+    let arena = Arena::new().await;
+    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
+    let tree = arena.git(&["rev-parse", "HEAD^{tree}"]).out.trim().to_owned();
+    for fail in FAIL_MODES {
+        for (name, line) in PUSHES {
+            arena.reset(&start);
+            arena.install(fail);
+            let ended = attack(&arena, line, "");
+            assert_only(&arena, &[tree.clone()], &format!("{name} {fail}"), &ended);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_with_the_hook_accepts_nothing_unapproved() {
+    let arena = Arena::new().await;
+    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
+    let tree = arena.git(&["rev-parse", "HEAD^{tree}"]).out.trim().to_owned();
+    for options in ["", "--fail-open"] {
+        arena.install_on_server(options);
+        for (name, line) in PUSHES {
+            arena.reset(&start);
+            let ended = attack(&arena, line, "--no-verify");
+            assert_only(&arena, &[tree.clone()], &format!("{name} {options}"), &ended);
+        }
+        arena.reset(&start);
+        let sent =
+            attack(&arena, "evil; git send-pack -q $REMOTE main; git send-pack -q $REMOTE main:refs/heads/z", "");
+        assert_only(&arena, &[tree.clone()], "send-pack", &sent);
+    }
+    // The same hook accepts what was approved.
+    arena.reset(&start);
+    stage(&arena.broker, "zwei");
+    let project = arena.path().file_name().unwrap().to_str().unwrap().to_owned();
+    approve_staged(&arena.broker, &[]).await;
+    arena.git(&["commit", "--quiet", "--message", "good"]);
+    for options in ["".to_owned(), format!("--project {project}")] {
+        arena.install_on_server(&options);
+        git(arena.remote.path(), &["update-ref", "refs/heads/main", &start]);
+        let pushed = arena.git(&["push", "--quiet", "origin", "main", "main:new"]);
+        assert_eq!(pushed.code, 0, "{options}: {}", pushed.err);
+    }
+    arena.install_on_server("--project other");
+    git(arena.remote.path(), &["update-ref", "refs/heads/main", &start]);
+    git(arena.remote.path(), &["update-ref", "-d", "refs/heads/new"]);
+    assert_eq!(arena.git(&["push", "--quiet", "origin", "main"]).code, 1, "an approval of another project");
+    arena.install_on_server("--data-dir /nowhere");
+    assert_eq!(arena.git(&["push", "--quiet", "origin", "main"]).code, 1, "without a database a server refuses");
+}
+
+/// A commit from the middle of commits that were approved together.
+#[tokio::test]
+async fn a_part_of_commits_approved_together_does_not_become_a_branch() {
+    for fail in FAIL_MODES {
+        let arena = Arena::new().await;
+        let repo = arena.broker.repo();
+        for (name, text) in [("a", "half\n"), ("a", "whole\n"), ("b", "more\n")] {
+            repo.write(name, text);
+            repo.commit(text);
+        }
+        approve(&arena.broker, json!({ "target": { "range": "HEAD~3..HEAD~1" } })).await;
+        approve(&arena.broker, json!({ "target": { "commit": "HEAD" } })).await;
+        arena.install(fail);
+        let push = |spec: &str| arena.git(&["push", "--quiet", "--force", "origin", spec]);
+        assert_eq!(push("main").code, 0);
+        let no = push("main~2:refs/heads/half");
+        assert!(no.code == 1 && no.err.contains("was accepted only together with later commits"), "{}", no.err);
+        assert_eq!(push("main~2:main").code, 1);
+        assert_eq!(push("main~1:refs/heads/whole").code, 0, "the end of the series");
+        assert_eq!(push("main~3:refs/heads/old").code, 0, "the start");
+        // An approved change on top of it does not help.
+        arena.git(&["checkout", "--quiet", "-b", "on-half", "main~2"]);
+        arena.git(&["cherry-pick", "main"]);
+        assert_eq!(push("on-half").code, 1);
+        arena.git(&["checkout", "--quiet", "-B", "on-whole", "main~1"]);
+        arena.git(&["cherry-pick", "--allow-empty", "--keep-redundant-commits", "main"]);
+        let yes = push("on-whole");
+        assert_eq!(yes.code, 0, "{}", yes.err);
+    }
+}
+
+/// Command lines that an agent client must not run while an unapproved change is staged, after these settings.
+const AGENT_LINES: &[(&str, &str)] = &[
+    ("true", "git commit -m x"),
+    ("git config core.bare true", "git commit -m x"),
+    ("git config core.bare true", "git config core.bare false; git commit -m x"),
+    ("git config core.worktree /nowhere", "git commit -m x"),
+    ("git config core.worktree /nowhere", "git --work-tree=. commit -m x"),
+    ("git config extensions.objectFormat sha256", "git config --unset extensions.objectFormat; git commit -m x"),
+    ("git config core.repositoryformatversion 9", "git config core.repositoryformatversion 0; git commit -m x"),
+    ("echo x >.git/config", "rm .git/config; git commit -m x"),
+    ("mkdir -p .countersign; echo x >.countersign/config.toml", "git commit -m x"),
+    ("mkdir -p .countersign; echo 'gate.exempt = [\"*\"]' >.countersign/config.toml", "git commit -m x"),
+    ("true", "git -c core.worktree=/nowhere commit -m x"),
+    ("true", "git -c core.hooksPath=/dev/null commit -m x"),
+    ("true", "GIT_WORK_TREE=. git commit -m x"),
+    ("true", "GIT_INDEX_FILE=.git/other git commit -m x"),
+    ("true", "COUNTERSIGN_GATE_EXEMPT='*' git commit -m x"),
+    ("true", "HOME=/nowhere git commit -m x"),
+    ("true", "git commit-tree $(git write-tree) -p HEAD -m x"),
+    ("true", "git update-ref refs/heads/main $(git commit-tree $(git write-tree) -p HEAD -m x)"),
+    ("true", "git update-ref refs/heads/main 0123456789012345678901234567890123456789"),
+    ("true", "git fast-import <file"),
+    ("true", "git send-pack ../far main"),
+    ("git commit -q --no-verify -m evil", "git push origin main"),
+    ("git commit -q --no-verify -m evil", "git push origin main:new"),
+    ("git commit -q --no-verify -m evil; git update-ref refs/remotes/origin/z HEAD", "git push origin main"),
+    ("git tag t $(git write-tree)", "git push origin t"),
+    (
+        "git commit -q --no-verify -m evil; git checkout -q -b side HEAD~1; git config remote.origin.push refs/heads/main",
+        "git push",
+    ),
+    (
+        "git commit -q --no-verify -m evil; git config push.default matching; git checkout -q -b side HEAD~1",
+        "git push origin",
+    ),
+    ("git commit -q --no-verify -m evil; echo x >.git/info/grafts", "git push origin main"),
+    ("git commit -q --no-verify -m evil; git replace HEAD HEAD~1", "git push origin main"),
+    ("git commit -q --no-verify -m evil", "git subtree push --prefix=x origin main"),
+];
+
+#[tokio::test]
+async fn an_agent_is_denied_whatever_the_repository_says() {
+    let arena = Arena::new().await;
+    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
+    for fail in FAIL_MODES {
+        for (before, line) in AGENT_LINES {
+            arena.reset(&start);
+            stage(&arena.broker, "evil");
+            arena.sh(before);
+            let input = json!({ "cwd": arena.path(), "tool_name": "Bash", "tool_input": { "command": line } });
+            let hook: Vec<_> = ["hook", "pre-tool-use"].into_iter().chain((!fail.is_empty()).then_some(fail)).collect();
+            let answer = arena.broker.command(&hook).stdin(&input.to_string()).json().await;
+            assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{before}; {line} {fail}: {answer}");
+        }
+    }
+}
+
+/// The operator's settings apply, whatever the project's file contains.
+#[tokio::test]
+async fn a_broken_project_file_does_not_open_a_gate_that_the_operator_closed() {
+    let mut broker = TestBroker::start().await;
+    broker.terminate().await;
+    std::fs::remove_file(broker.data_dir().join("countersign.db")).unwrap();
+    let settings = broker.home().join("operator.toml");
+    std::fs::write(&settings, "gate.fail = 'closed'\n").unwrap();
+    install(&broker, "pre-commit", "");
+    let hook = broker.repo().path().join(".git/hooks/pre-commit");
+    let text = std::fs::read_to_string(&hook).unwrap();
+    let option = format!(" --config '{}' --data-dir", settings.display());
+    std::fs::write(&hook, text.replace(" --data-dir", &option)).unwrap();
+    for project in ["x", "gate.fail = 'open'", "gate.exempt = ['*']", ""] {
+        stage(&broker, "zwei");
+        broker.repo().write(".countersign/config.toml", project);
+        let ended = git(&broker.repo().path(), &["commit", "--quiet", "--message", "x"]);
+        assert_eq!(ended.code, 1, "{project}: {}", ended.err);
+    }
+}
+
+#[tokio::test]
+async fn an_exemption_never_covers_the_settings_of_the_gate() {
+    let broker = TestBroker::start().await;
+    let gate = async |file: &str| {
+        broker.repo().write(file, "{}");
+        broker.repo().git(&["add", "--all"]);
+        let gate = broker.command(&["gate"]).var("COUNTERSIGN_GATE_EXEMPT", ".planning/,.countersign/,*.txt");
+        let code = gate.finish().await.code;
+        broker.repo().git(&["rm", "--quiet", "--force", file]);
+        code
+    };
+    assert_eq!(gate(".planning/notes.md").await, 0);
+    for file in
+        [".planning/config.json", ".Planning/Config.json", ".countersign/config.toml", ".countersign/personas/a.toml"]
+    {
+        assert_eq!(gate(file).await, 1, "{file}");
+    }
+}
+
+/// An approval counts in the repository that it was given for.
+#[tokio::test]
+async fn an_approval_of_another_project_does_not_count_once_its_base_is_fetched() {
+    let folder = tempfile::tempdir().unwrap();
+    let lax = folder.path().join("lax");
+    let repo = testkit::Repo::new();
+    repo.git(&["clone", "--quiet", ".", lax.to_str().unwrap()]);
+    std::fs::write(lax.join("greeting.txt"), "evil\n").unwrap();
+    git(&lax, &["commit", "--quiet", "--allow-empty", "--message", "a base of its own"]);
+    let broker = TestBroker::with_settings(&format!("[projects.lax]\npath = '{}'\n", lax.display())).await;
+    let diff = git(&lax, &["diff"]).out;
+    approve(&broker, json!({ "diff": diff, "project": "lax" })).await;
+    let data_dir = broker.data_dir().display().to_string();
+    let gate = async |dir: &Path| {
+        let gate = command_in(broker.home(), dir, &["gate"]).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir);
+        gate.finish().await
+    };
+    git(&lax, &["add", "--all"]);
+    assert_eq!(gate(&lax).await.code, 0, "it counts where it belongs");
+    let here = broker.repo();
+    here.git(&["fetch", "--quiet", lax.to_str().unwrap(), "HEAD:refs/heads/fetched"]);
+    here.git(&["checkout", "--quiet", "-B", "main", "fetched"]);
+    here.write("greeting.txt", "evil\n");
+    here.git(&["add", "--all"]);
+    let no = gate(&here.path()).await;
+    assert_eq!(no.code, 1, "{}{}", no.out, no.err);
+    // A clone that is not registered must at least share the history of the base.
+    let clone = folder.path().join("clone");
+    here.git(&["clone", "--quiet", ".", clone.to_str().unwrap()]);
+    git(&clone, &["checkout", "--quiet", "--orphan", "other"]);
+    git(&clone, &["commit", "--quiet", "--message", "another history"]);
+    std::fs::write(clone.join("greeting.txt"), "evil\n").unwrap();
+    git(&clone, &["add", "--all"]);
+    assert_eq!(gate(&clone).await.code, 1);
+}
