@@ -14,6 +14,7 @@ mod issues;
 mod messages;
 mod pagination;
 mod proposals;
+mod review_lists;
 mod reviewer_pool;
 mod reviews;
 mod session;
@@ -369,7 +370,7 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         }};
     }
     match operation {
-        OperationId::ListReviews => run!(ListReviews, reviews::list),
+        OperationId::ListReviews => run!(ListReviews, review_lists::list),
         OperationId::CreateReview => run!(CreateReview, reviews::create),
         OperationId::ClaimReview => run!(ClaimReview, claims::claim),
         OperationId::GetProposal => run!(GetProposal, proposals::get),
@@ -393,7 +394,7 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::ListReviewers => run!(ListReviewers, reviewer_pool::list),
         OperationId::SpawnReviewer => run!(SpawnReviewer, reviewer_pool::spawn),
         OperationId::KillReviewer => run!(KillReviewer, reviewer_pool::kill),
-        OperationId::CountReviews => run!(CountReviews, reviews::count),
+        OperationId::CountReviews => run!(CountReviews, review_lists::count),
         OperationId::GetFile => run!(GetFile, files::get),
         OperationId::ListProjects => run!(ListProjects, admin::projects),
         OperationId::GetWhoami => run!(GetWhoami, session::whoami),

@@ -29,6 +29,7 @@ pub mod next_field;
 pub mod openapi;
 pub mod operation;
 pub mod proposals;
+pub mod review_lists;
 pub mod reviewer_pool;
 pub mod reviews;
 pub mod route;

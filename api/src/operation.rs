@@ -1,6 +1,8 @@
 //! The table of operations. MCP tools, REST routes, OpenAPI, role checks and the client all read it.
 
-use crate::{admin, claims, files, history, issues, json_schema, messages, proposals, reviewer_pool, reviews};
+use crate::{
+    admin, claims, files, history, issues, json_schema, messages, proposals, review_lists, reviewer_pool, reviews,
+};
 use crate::{
     route::{Format, Route},
     session, stats, verdicts, webhooks,
@@ -176,7 +178,7 @@ operations! {
     /// as there is something to claim, else after timeout_seconds (default {wait_default}, 1 to {wait_max}) with
     /// timed_out=true; then call it again with the new seq. my_turn=true lists the reviews in which it is your turn
     /// (waiting_on), in any status and for any role, and can be waited for as well. Next: claim_review.
-    ListReviews(reviews::ListReviewsRequest) -> reviews::ListReviewsResponse {
+    ListReviews(review_lists::ListReviewsRequest) -> review_lists::ListReviewsResponse {
         tool "list_reviews", "List reviews", Any, Read,
         GET "/reviews" as "list_reviews",
     }
@@ -388,7 +390,7 @@ operations! {
     }
     /// Counts the reviews in each status, those that wait for an operator and, for a caller with a name, those in which
     /// it is its turn. The filters are those of list_reviews.
-    CountReviews(reviews::CountReviewsRequest) -> reviews::CountReviewsResponse {
+    CountReviews(review_lists::CountReviewsRequest) -> review_lists::CountReviewsResponse {
         rest "count_reviews", "Counts of reviews", Any, Read,
         GET "/reviews/counts" as "count_reviews",
     }

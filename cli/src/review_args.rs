@@ -10,7 +10,8 @@ use crate::{
 use anyhow::anyhow;
 use api::{
     ErrorBody, ErrorCode,
-    reviews::{ListReviewsRequest, ReviewRow, ReviewStatusResponse},
+    review_lists::{ListReviewsRequest, ReviewRow},
+    reviews::ReviewStatusResponse,
 };
 use domain::review::{Role, Status};
 use git::UserRepo;

@@ -7,7 +7,7 @@ use api::{
     messages::{DiscussionRequest, Message},
     operation::{GetDiscussion, GetProposal, GetReviewTimeline, ListIssues, ListReviews},
     proposals::{ProposalRequest, ProposalResponse},
-    reviews::{ListReviewsRequest, ListReviewsResponse},
+    review_lists::{ListReviewsRequest, ListReviewsResponse},
 };
 
 /// Maximum number of rows in one page.

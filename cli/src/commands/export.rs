@@ -16,7 +16,8 @@ use api::{
     messages::Message,
     operation::GetReviewStatus,
     proposals::{ProposalRequest, ProposalResponse},
-    reviews::{ListReviewsRequest, ReviewStatusRequest, ReviewStatusResponse},
+    review_lists::ListReviewsRequest,
+    reviews::{ReviewStatusRequest, ReviewStatusResponse},
 };
 use domain::{ids::ReviewNumber, text::count};
 use serde::Serialize;

@@ -10,7 +10,7 @@ use crate::{
 };
 use api::{
     operation::ListReviews,
-    reviews::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
+    review_lists::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
 };
 use domain::{credential::Authority, priority::Priority, review::Status};
 

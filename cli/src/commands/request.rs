@@ -20,7 +20,8 @@ use anyhow::anyhow;
 use api::{
     operation::{CreateReview, GetProposal},
     proposals::ProposalRequest,
-    reviews::{CreateReviewRequest, CreateReviewResponse, ReviewRow, ReviewStatusResponse},
+    review_lists::ReviewRow,
+    reviews::{CreateReviewRequest, CreateReviewResponse, ReviewStatusResponse},
 };
 use change_source::{Source, read_file};
 use domain::{

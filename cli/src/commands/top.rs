@@ -20,8 +20,8 @@ use anyhow::anyhow;
 use api::{
     admin::NoArguments,
     operation::{AddMessage, KillReviewer, ListReviewers, ListReviews},
+    review_lists::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
     reviewer_pool::{KillReviewerRequest, ListReviewersResponse},
-    reviews::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
     verdicts::VerdictRequest,
 };
 use app::{Action, App};

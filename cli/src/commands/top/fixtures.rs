@@ -1,6 +1,6 @@
 //! Sample reviews, reviewers and events for the tests of `top`.
 
-use api::{events::Event, reviewer_pool::ListReviewersResponse, reviews::ReviewRow};
+use api::{events::Event, review_lists::ReviewRow, reviewer_pool::ListReviewersResponse};
 use serde_json::{Value, json};
 
 pub(super) fn review(number: &str, status: &str, intent: &str, claimed_by: Option<&str>) -> ReviewRow {

@@ -5,7 +5,7 @@ use crate::{
     commands::event_history::event_text,
     render::{clipped, format_age, one_line, review::party, style},
 };
-use api::{events::Event, reviewer_pool::Reviewer, reviews::ReviewRow};
+use api::{events::Event, review_lists::ReviewRow, reviewer_pool::Reviewer};
 use domain::text::count;
 use ratatui::{
     Frame,
