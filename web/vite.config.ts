@@ -3,7 +3,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
-import { stubShiki } from "./vite/stubShiki";
+import { stubShiki } from "./vite/stubShiki.ts";
 
 /** The broker that `npm run dev` shows. `cargo xtask web --dev` sets it. */
 const broker = process.env.COUNTERSIGN_URL ?? "http://127.0.0.1:8321";
