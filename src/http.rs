@@ -164,9 +164,37 @@ pub fn guarded(router: Router, guard: RequestGuard) -> Router {
         .layer(middleware::from_fn(crate::trace_id::assign))
 }
 
-/// Serves MCP without sessions and with JSON responses. Only in this mode do all clients survive a restart of the
-/// broker.
+/// Serves MCP. Calls of tools in their usual form are answered directly, everything else by rmcp.
 pub fn mcp_route<H>(handler: H, body_bytes: usize) -> MethodRouter
+where
+    H: ServerHandler + mcp::DirectTools + Clone + Send + Sync + 'static,
+{
+    let (tools, service) = (Arc::new(handler.clone()), rmcp_service(handler, body_bytes));
+    any(move |request: Request| {
+        let (tools, service) = (Arc::clone(&tools), Arc::clone(&service));
+        async move {
+            match mcp::answer_directly(&*tools, request).await {
+                Ok(response) => response,
+                Err(request) => with_parse_error(service.handle(request).await.map(Body::new)),
+            }
+        }
+    })
+}
+
+/// Serves MCP by rmcp alone: what [`mcp_route`] is compared with.
+pub fn rmcp_route<H>(handler: H, body_bytes: usize) -> MethodRouter
+where
+    H: ServerHandler + Clone + Send + Sync + 'static,
+{
+    let service = rmcp_service(handler, body_bytes);
+    any(move |request: Request| {
+        let service = Arc::clone(&service);
+        async move { with_parse_error(service.handle(request).await.map(Body::new)) }
+    })
+}
+
+/// Without sessions and with JSON responses: only in this mode do all clients survive a restart of the broker.
+fn rmcp_service<H>(handler: H, body_bytes: usize) -> Arc<StreamableHttpService<H, NeverSessionManager>>
 where
     H: ServerHandler + Clone + Send + Sync + 'static,
 {
@@ -177,11 +205,7 @@ where
         // The request guard has checked the host, more strictly.
         .disable_allowed_hosts();
     let sessions = Arc::new(NeverSessionManager::default());
-    let service = Arc::new(StreamableHttpService::new(move || Ok(handler.clone()), sessions, config));
-    any(move |request: Request| {
-        let service = service.clone();
-        async move { with_parse_error(service.handle(request).await.map(Body::new)) }
-    })
+    Arc::new(StreamableHttpService::new(move || Ok(handler.clone()), sessions, config))
 }
 
 /// rmcp responds with 415 to a body that is not a JSON-RPC message. The guard has checked the content type, so here a 415

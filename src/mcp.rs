@@ -3,9 +3,13 @@
 //! It keeps no sessions and no state per client, so a call that arrives after a restart of the broker is served like
 //! any other.
 
+mod direct_calls;
 mod prompts;
 mod resources;
 mod tool_descriptions;
+
+pub(crate) use direct_calls::answer as answer_directly;
+pub use direct_calls::{DirectTools, ToolAnswer, ToolCall};
 
 use crate::{
     service::{CallContext, CallError, Service},
@@ -20,10 +24,10 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, ConstString as _,
-        ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams,
-        GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        RequestMetaObject, ServerCapabilities, ServerConfig, Tool,
+        ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
@@ -81,8 +85,7 @@ impl Server {
         Self { service, endpoint, tools }
     }
 
-    fn context<'a>(&self, extensions: &'a Extensions, meta: Option<&RequestMetaObject>) -> CallContext<'a> {
-        let parts = extensions.get::<Parts>();
+    fn context<'a>(&self, parts: Option<&'a Parts>, meta: Option<&JsonObject>) -> CallContext<'a> {
         CallContext {
             caller: parts.and_then(|parts| parts.extensions.get()),
             endpoint_role: self.endpoint.role(),
@@ -99,28 +102,41 @@ impl Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = self.context(&context.extensions, Some(&context.meta));
+        let call = self.context(context.extensions.get(), Some(&context.meta));
         let trace = call.trace;
-        let Some(operation) = OperationId::tool(&request.name) else {
+        let arguments = request.arguments.unwrap_or_default();
+        match self.call(&request.name, arguments, call, context.ct.cancelled()).await? {
+            ToolAnswer::Success(json) => {
+                let structured = serde_json::from_str(&json).map_err(|_| internal(trace))?;
+                let mut result = CallToolResult::success(vec![ContentBlock::text(json)]);
+                result.structured_content = Some(structured);
+                Ok(result.into())
+            }
+            ToolAnswer::Refused(result) => Ok((*result).into()),
+        }
+    }
+
+    async fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        call: CallContext<'_>,
+        client_left: impl Future<Output = ()>,
+    ) -> Result<ToolAnswer, ErrorData> {
+        let trace = call.trace;
+        let Some(operation) = OperationId::tool(tool) else {
             let caller = call.caller.map(|caller| caller.identity.as_str());
             self.service.broker().metrics().call("unknown", Outcome::Malformed, Duration::ZERO);
             info!(target: "countersign::call", outcome = "unknown_tool", caller, trace.id = trace.map(display), "call");
-            return Err(traced(self.unknown_tool(&request.name), trace));
+            return Err(traced(self.unknown_tool(tool), trace));
         };
-        let arguments = request.arguments.unwrap_or_default();
-        let result = match self.service.call(operation, arguments, call, context.ct.cancelled()).await {
-            Ok(response) => {
-                let structured = serde_json::from_str(&response.0).map_err(|_| internal(trace))?;
-                let mut result = CallToolResult::success(vec![ContentBlock::text(response.0)]);
-                result.structured_content = Some(structured);
-                Ok(result)
-            }
-            Err(CallError::Refused(body)) => Ok(refusal(body, trace)),
+        match self.service.call(operation, arguments, call, client_left).await {
+            Ok(response) => Ok(ToolAnswer::Success(response.0)),
+            Err(CallError::Refused(body)) => Ok(ToolAnswer::Refused(Box::new(refusal(body, trace)))),
             Err(CallError::Malformed(malformed)) => Err(traced(invalid_params(operation.name(), malformed), trace)),
             Err(CallError::Internal) => Err(internal(trace)),
             Err(CallError::ClientLeft) => Err(ErrorData::internal_error("the call was cancelled", None)),
-        };
-        result.map(Into::into)
+        }
     }
 
     fn unknown_tool(&self, name: &str) -> ErrorData {
@@ -134,7 +150,7 @@ impl Server {
 }
 
 /// The id that Claude Code or Codex gave the call, by which a repeat of it is recognised.
-fn client_call_id(meta: &RequestMetaObject) -> Option<String> {
+fn client_call_id(meta: &JsonObject) -> Option<String> {
     let id = |name: &str| meta.get(name).and_then(Value::as_str).filter(|id| (1..=100).contains(&id.len()));
     match (id("claudecode/toolUseId"), id("threadId"), id("callId")) {
         (Some(tool_use), _, _) => Some(format!("claude:{tool_use}")),
@@ -184,6 +200,15 @@ async fn contain_panics<T>(
     })
 }
 
+impl DirectTools for Server {
+    async fn call_directly(&self, call: ToolCall, request: &Parts) -> Result<ToolAnswer, ErrorData> {
+        let context = self.context(Some(request), call.meta.as_ref());
+        let arguments = call.arguments.unwrap_or_default();
+        // Boxed: the future of a connection should not have room for the largest call.
+        Box::pin(self.call(&call.name, arguments, context, std::future::pending())).await
+    }
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
@@ -226,7 +251,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let caller = self.context(&context.extensions, None).caller;
+        let caller = self.context(context.extensions.get(), None).caller;
         let cursor = request.and_then(|request| request.cursor);
         Box::pin(contain_panics("resources/list", resources::list(&self.service, caller, cursor))).await
     }
@@ -246,7 +271,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let caller = self.context(&context.extensions, None).caller;
+        let caller = self.context(context.extensions.get(), None).caller;
         Box::pin(contain_panics("resources/read", resources::read(&self.service, caller, &request.uri))).await
     }
 

@@ -49,7 +49,7 @@ use lease_wakeups::DeadlineWatermark;
 use mailbox::{ActorSlot, Mailbox};
 use std::{sync::Arc, time::Duration};
 use submission::Submissions;
-use supervisor::SupervisorMessage;
+use supervisor::{LiveSnapshots, SupervisorMessage};
 use tokio_util::sync::CancellationToken;
 
 /// The settings of a broker. Tests shorten the durations.
@@ -77,6 +77,7 @@ pub(crate) struct Shared {
     pub(crate) reader: store::Reader,
     pub(crate) credentials: Credentials,
     pub(crate) metrics: metrics::Metrics,
+    pub(crate) live_snapshots: LiveSnapshots,
     /// Cancelled when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
 }
@@ -147,7 +148,15 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
     let ReviewNumber(last_review) = reader.last_number().await?;
     let last_finding = reader.last_finding_number().await?;
     let (metrics, closing) = (metrics::Metrics::default(), CancellationToken::new());
-    let shared = Arc::new(Shared { settings, clock, reader, credentials, metrics, closing });
+    let shared = Arc::new(Shared {
+        settings,
+        clock,
+        reader,
+        credentials,
+        metrics,
+        live_snapshots: LiveSnapshots::default(),
+        closing,
+    });
     let reviews = Reviews { shared: Arc::clone(&shared), gateway: Arc::default() };
     let submissions = Arc::new(Submissions {
         shared: Arc::clone(&shared),

@@ -14,9 +14,13 @@ use crate::{
     reviewer_pool::{PoolMessage, ReviewerPool},
     submission::Submissions,
 };
-use domain::{ids::ReviewId, time::Tick};
+use domain::{ids::ReviewId, review::Review, time::Tick};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 use store::{Feed, Writer};
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -54,6 +58,35 @@ pub(crate) struct Supervisor {
 struct Live {
     mailbox: Mailbox<ReviewMessage>,
     snapshot: SnapshotSender,
+}
+
+/// The states of live reviews, for reads: they need not wait for the supervisor. Only the supervisor changes which
+/// reviews are in it.
+#[derive(Default)]
+pub(crate) struct LiveSnapshots(RwLock<HashMap<ReviewId, (Arc<ActorStats>, SnapshotSender)>>);
+
+impl LiveSnapshots {
+    /// The committed state of a review that is live and loaded.
+    pub(crate) fn read(&self, id: ReviewId) -> Option<Arc<Review>> {
+        let live = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (stats, snapshot) = live.get(&id)?;
+        match &*snapshot.borrow() {
+            Snapshot::Ready(review) => {
+                stats.touch();
+                Some(Arc::clone(review))
+            }
+            Snapshot::Loading | Snapshot::Missing | Snapshot::Unreadable(_) => None,
+        }
+    }
+
+    fn add(&self, id: ReviewId, live: &Live) {
+        let entry = (Arc::clone(&live.mailbox.stats), Arc::clone(&live.snapshot));
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, entry);
+    }
+
+    fn remove(&self, id: ReviewId) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
 }
 
 pub(crate) struct State {
@@ -177,6 +210,7 @@ impl Actor for Supervisor {
         if let Some(id) = id {
             tracing::warn!(review.id = %id, %error, "review actor failed; it restarts from its snapshot");
             let Some(live) = state.live.remove(&id) else { return Ok(()) };
+            self.shared.live_snapshots.remove(id);
             // A proposal that could not be saved has no review, so it is not restarted.
             if !matches!(&*live.snapshot.borrow(), Snapshot::Missing) {
                 let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
@@ -293,7 +327,9 @@ impl Supervisor {
             stats: Arc::clone(&stats),
         };
         let (actor, _) = Actor::spawn_linked(None, review, (), state.mailbox.actor.get_cell()).await?;
-        Ok(state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, stats), snapshot }))
+        let live = state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, stats), snapshot });
+        self.shared.live_snapshots.add(id, live);
+        Ok(live)
     }
 
     fn sweep(&self, state: &mut State) {
@@ -332,6 +368,7 @@ impl Supervisor {
     /// Removes a review and stops its actor, which still handles the messages in its mailbox.
     fn rest(&self, state: &mut State, id: ReviewId) {
         if let Some(live) = state.live.remove(&id) {
+            self.shared.live_snapshots.remove(id);
             if let Some(deadline) = deadline(&live) {
                 self.deadlines.add(deadline);
             }

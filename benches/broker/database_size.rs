@@ -3,48 +3,45 @@
 use super::{
     Effort,
     load_generator::Connection,
+    report::{Aim, Figure, Form, Report},
     server_process::Server,
     stored::{Stored, fill},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Pages read for each figure.
 const PAGES: usize = 200;
+const SECTION: &str = "scale";
 
-pub(crate) async fn report(effort: Effort) {
-    println!("\nstored reviews");
-    println!(
-        "{:<18}{:>10}{:>12}{:>12}{:>14}{:>14}{:>14}",
-        "", "reviews", "start ms", "memory MB", "pending ms", "closed ms", "next page ms"
-    );
-    let mut rows = Vec::new();
-    for (name, reviews, stored) in [
-        ("none", 0, Stored::Cancelled),
-        ("few, open", effort.few, Stored::Pending),
-        ("few, ended", effort.few, Stored::Cancelled),
-        ("many, open", effort.many, Stored::Pending),
-        ("many, ended", effort.many, Stored::Cancelled),
-        ("many, begun", effort.many, Stored::Begun),
-    ] {
-        rows.push(row(name, reviews, stored).await);
+pub(crate) async fn report(report: &mut Report, effort: Effort) {
+    report.heading(&format!("{} stored reviews against {}, medians", effort.many, effort.few));
+    for (name, stored) in [("open", Stored::Pending), ("ended", Stored::Cancelled), ("begun", Stored::Begun)] {
+        let few = row(effort.few, stored).await;
+        let many = row(effort.many, stored).await;
+        let figure = |what: &str, unit, value: fn(&Row) -> f64| {
+            let figure = Figure::new(SECTION, format!("{what}, {name} reviews"), value(&many), unit);
+            figure.against(format!("{}:", effort.few), value(&few), Form::Times)
+        };
+        let at_most = Aim::AtMost(1.3);
+        report.add(figure("page of pending reviews", "ms", |row| row.pending).aim(at_most));
+        report.add(figure("page of stored reviews", "ms", |row| row.stored).aim(at_most));
+        report.add(figure("next page", "ms", |row| row.next).aim(at_most));
+        report.add(figure("status of a review", "ms", |row| row.status).aim(at_most));
+        report.add(figure("start", "ms", |row| row.start));
+        report.add(figure("memory after these calls", "MiB", |row| row.memory));
     }
-    let ratio =
-        |figure: fn(&Row) -> f64| figure(&rows[3]).max(figure(&rows[4])) / figure(&rows[1]).max(figure(&rows[2]));
-    println!(
-        "many against few: pending {:.1} x, closed {:.1} x, next page {:.1} x",
-        ratio(|row| row.pending),
-        ratio(|row| row.ended),
-        ratio(|row| row.next)
-    );
 }
 
 struct Row {
     pending: f64,
-    ended: f64,
+    stored: f64,
     next: f64,
+    status: f64,
+    start: f64,
+    memory: f64,
 }
 
-async fn row(name: &str, reviews: usize, stored: Stored) -> Row {
+async fn row(reviews: usize, stored: Stored) -> Row {
     let home = tempfile::tempdir().unwrap();
     fill(home.path(), reviews, stored).await;
     let server = Server::broker(home.path(), "").await;
@@ -52,17 +49,15 @@ async fn row(name: &str, reviews: usize, stored: Stored) -> Row {
     let (pending, _) = connection.median("list_reviews", &json!({ "status": "pending" }), PAGES).await;
     let status = if stored == Stored::Cancelled { "cancelled" } else { "pending" };
     let mut arguments = json!({ "status": status, "caller_id": "bob" });
-    let (ended, page) = connection.median("list_reviews", &arguments, PAGES).await;
-    let cursor = page.read()["next_cursor"].take();
+    let (listed, page) = connection.median("list_reviews", &arguments, PAGES).await;
+    let cursor = page.read::<Value>()["next_cursor"].take();
     if cursor.is_string() {
         arguments["cursor"] = cursor;
     }
     let (next, _) = connection.median("list_reviews", &arguments, PAGES).await;
-    println!(
-        "{name:<18}{reviews:>10}{:>12.0}{:>12.1}{pending:>14.2}{ended:>14.2}{next:>14.2}",
-        server.started_in.as_secs_f64() * 1e3,
-        server.memory() as f64 / 1e6,
-    );
+    let middle = json!({ "review_id": format!("R-{}", reviews / 2) });
+    let (status, _) = connection.median("get_review_status", &middle, PAGES).await;
+    let (start, memory) = (server.started_in.as_secs_f64() * 1e3, server.resident() as f64 / f64::from(1 << 20));
     server.stop().await;
-    Row { pending, ended, next }
+    Row { pending, stored: listed, next, status, start, memory }
 }

@@ -4,6 +4,7 @@
 use super::{
     Effort,
     load_generator::Connection,
+    report::{Aim, Figure, Form, Report},
     server_process::Server,
     stored::{Stored, fill},
 };
@@ -13,13 +14,13 @@ use serde_json::{Value, json};
 const CALLS: usize = 100;
 const LONG_CALLS: usize = 5;
 
-pub(crate) async fn report(effort: Effort) {
-    println!("\nthe past (ten events a review), median ms");
+pub(crate) async fn report(report: &mut Report, effort: Effort) {
+    report.heading(&format!("the past (ten events a review), {} reviews against {}, medians", effort.many, effort.few));
     let few = row(effort.few).await;
     let many = row(effort.many).await;
-    println!("{:<28}{:>12}{:>12}{:>10}", "", effort.few, effort.many, "times");
     for ((name, few), (_, many)) in few.into_iter().zip(many) {
-        println!("{name:<28}{few:>12.2}{many:>12.2}{:>10.1}", many / few);
+        let figure = Figure::new("history", name, many, "ms").against(format!("{}:", effort.few), few, Form::Times);
+        report.add(figure.aim(Aim::AtMost(1.3)));
     }
 }
 

@@ -1,77 +1,201 @@
-//! Benchmarks of the broker, compared with a ceiling and a floor that are measured in the same run.
+//! Benchmarks of the broker: every figure is printed beside a baseline that is measured in the same run, and its aim.
 //!
-//! `cargo xtask bench [life] [memory] [scale] [history] [check] [--quick]`; without a name it runs all of them.
+//! `cargo xtask bench --help` lists the sections and options.
 //!
-//! - ceiling: a tool that does nothing, behind the same HTTP server, request guard and rmcp
-//! - floor: the store alone, and the disk alone
-//! - check: the check of a diff by the broker and by the git processes that it replaces
-//! - life: create, claim, get_proposal, verdict, close; every response after COMMIT
-//!
-//! Server and load share the machine, so calls per second depend on the machine. CPU time per call and the share of the
-//! ceiling are more stable.
+//! Server and load share the machine, so calls per second depend on the machine. CPU time per call, ratios and counts of
+//! instructions are more stable.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed benchmark panics")]
 #![allow(clippy::print_stdout, reason = "the report goes to stdout")]
 
 mod database_size;
 mod diff_check;
+mod foreign_load;
 mod history_queries;
+mod instructions;
+mod large_diff;
+mod lives;
 mod load_generator;
 mod memory_per_review;
 mod noop_mcp_server;
+mod report;
 mod review_lifecycle;
+mod sample_repository;
 mod server_process;
 mod store_and_disk_floor;
 #[path = "../../tests/it/support/database.rs"]
 mod stored;
+mod subscribers;
+mod waiters;
 
-use std::time::Duration;
+use report::Report;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
 
 /// The allocator of the broker, so that the ceiling is comparable.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+const HELP: &str = "\
+cargo xtask bench [SECTION …] [OPTIONS]
+
+Measures a release build of the broker. Each figure stands beside its baseline from the same run, and its aim.
+
+  floor         the disk and the store alone
+  life          complete reviews, without a diff against a no-op tool, and with a diff against without
+  check         the check of a diff against the git processes that it replaces
+  wake          a verdict wakes waiting calls
+  large         a diff of 10 MiB beside other callers
+  events        500 subscribers of live events
+  memory        memory at the start and with many open reviews
+  scale         lists and status with few and with many stored reviews
+  history       log, timeline and statistics with few and with many stored reviews
+  instructions  counts the instructions of a call with valgrind, against benches/instructions.json
+                  (not part of a run without a section)
+
+  --compare FILE   only measure complete reviews, with this build against another program file of the broker
+  --quick          measure little: for trying things out
+  --json FILE      write all figures as JSON
+  --record         add the ratios to benches/history.jsonl
+  --new-baseline   with instructions: write benches/instructions.json
+  --check          exit with 1 if an aim is missed";
+
+const SECTIONS: [&str; 10] =
+    ["floor", "life", "check", "wake", "large", "events", "memory", "scale", "history", "instructions"];
+
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
-    /// For each figure.
+    /// For each figure and round.
     pub(crate) time: Duration,
+    /// What is compared takes turns this often.
+    pub(crate) rounds: usize,
     pub(crate) live_reviews: usize,
     pub(crate) few: usize,
     pub(crate) many: usize,
+    /// Diffs that are checked by the broker, and by git.
+    pub(crate) checks: usize,
+    pub(crate) checks_by_git: usize,
+    /// Repetitions are divided by this.
+    pub(crate) fewer: usize,
 }
 
-const FULL: Effort = Effort { time: Duration::from_secs(5), live_reviews: 10_000, few: 1_000, many: 100_000 };
-const QUICK: Effort = Effort { time: Duration::from_millis(800), live_reviews: 2_000, few: 1_000, many: 20_000 };
+const FULL: Effort = Effort {
+    time: Duration::from_secs(2),
+    rounds: 5,
+    live_reviews: 10_000,
+    few: 1_000,
+    many: 100_000,
+    checks: 200,
+    checks_by_git: 60,
+    fewer: 1,
+};
+const QUICK: Effort = Effort {
+    time: Duration::from_millis(500),
+    rounds: 3,
+    live_reviews: 2_000,
+    few: 1_000,
+    many: 20_000,
+    checks: 60,
+    checks_by_git: 15,
+    fewer: 4,
+};
 
-fn main() {
+/// What the caller asks for.
+#[derive(Default)]
+struct Options {
+    sections: Vec<String>,
+    is_quick: bool,
+    is_recorded: bool,
+    is_checked: bool,
+    is_new_baseline: bool,
+    json: Option<PathBuf>,
+    compare: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    if words.first().is_some_and(|word| word == noop_mcp_server::FLAG) {
-        return runtime.block_on(noop_mcp_server::serve());
+    let result = match words.first().map(String::as_str) {
+        Some(noop_mcp_server::FLAG) => {
+            runtime.block_on(noop_mcp_server::serve(words.get(1).is_some_and(|word| word == "rmcp")));
+            Ok(true)
+        }
+        Some("load") => runtime.block_on(foreign_load::run(&words[1..])).map(|()| true),
+        Some("--help" | "-h") => {
+            println!("{HELP}");
+            Ok(true)
+        }
+        _ => parse(&words).and_then(|options| runtime.block_on(run(&options))),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::from(2)
+        }
     }
-    let effort = if words.iter().any(|word| word == "--quick") { QUICK } else { FULL };
-    let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
-    if let Some(unknown) = named.iter().find(|word| !["life", "memory", "scale", "history", "check"].contains(word)) {
-        eprintln!("no benchmark {unknown:?}; there are life, memory, scale, history and check");
-        std::process::exit(2);
+}
+
+fn parse(words: &[String]) -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--quick" => options.is_quick = true,
+            "--record" => options.is_recorded = true,
+            "--check" => options.is_checked = true,
+            "--new-baseline" => options.is_new_baseline = true,
+            "--json" => options.json = Some(words.next().ok_or("--json needs a file")?.into()),
+            "--compare" => options.compare = Some(words.next().ok_or("--compare needs a file")?.into()),
+            section if SECTIONS.contains(&section) => options.sections.push(section.to_owned()),
+            unknown => return Err(format!("unknown section or option {unknown:?}; --help lists them")),
+        }
     }
-    let wanted = |name| named.is_empty() || named.contains(&name);
-    runtime.block_on(async {
-        if wanted("life") {
-            store_and_disk_floor::report(effort).await;
-            review_lifecycle::report(effort).await;
+    Ok(options)
+}
+
+/// Whether the exit code is that of success.
+async fn run(options: &Options) -> Result<bool, String> {
+    let effort = if options.is_quick { QUICK } else { FULL };
+    let wanted = |name: &str| match options.sections.as_slice() {
+        [] if options.compare.is_some() => false,
+        [] => name != "instructions",
+        named => named.iter().any(|section| section == name),
+    };
+    let mut all = Report::new(options.is_quick);
+    let report = &mut all;
+    if let Some(other) = &options.compare {
+        review_lifecycle::compare(report, effort, other).await;
+    }
+    for section in SECTIONS.into_iter().filter(|section| wanted(section)) {
+        match section {
+            "floor" => store_and_disk_floor::report(report, effort).await,
+            "life" => review_lifecycle::report(report, effort).await,
+            "check" => diff_check::report(report, effort).await,
+            "wake" => waiters::report(report, effort).await,
+            "large" => large_diff::report(report, effort).await,
+            "events" => subscribers::report(report, effort).await,
+            "memory" => memory_per_review::report(report, effort).await,
+            "scale" => database_size::report(report, effort).await,
+            "history" => history_queries::report(report, effort).await,
+            _ => instructions::report(report, &committed("instructions.json"), options.is_new_baseline).await?,
         }
-        if wanted("memory") {
-            memory_per_review::report(effort).await;
-        }
-        if wanted("scale") {
-            database_size::report(effort).await;
-        }
-        if wanted("history") {
-            history_queries::report(effort).await;
-        }
-        if wanted("check") {
-            diff_check::report(effort).await;
-        }
-    });
+    }
+    all.summary();
+    if let Some(path) = &options.json {
+        all.write_json(path);
+    }
+    if options.is_recorded {
+        all.record(&committed("history.jsonl"));
+    }
+    Ok(!options.is_checked || all.is_all_reached())
+}
+
+/// A committed file of the benchmarks.
+fn committed(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches").join(name)
 }

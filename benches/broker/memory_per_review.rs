@@ -1,20 +1,45 @@
-//! Benchmark that measures how much memory a loaded, idle review takes.
+//! Benchmark of memory: after the start, and with many open reviews in memory.
 
-use super::{Effort, load_generator::Connection, server_process::Server};
+use super::{
+    Effort,
+    load_generator::Connection,
+    report::{Aim, Figure, Report},
+    server_process::Server,
+};
 use serde_json::json;
 
-pub(crate) async fn report(effort: Effort) {
+const MIB: f64 = (1 << 20) as f64;
+
+pub(crate) async fn report(report: &mut Report, effort: Effort) {
+    report.heading("memory: resident in all, with the pages of the program file");
     let home = tempfile::tempdir().unwrap();
     let settings = format!("[reviews]\nmax_live = {}\n", effort.live_reviews + 5_000);
     let server = Server::broker(home.path(), &settings).await;
+    let mib = |bytes: u64| bytes as f64 / MIB;
+    let own = mib(server.memory());
+    report.add(
+        Figure::new("memory", "memory at the start", mib(server.resident()), "MiB")
+            .beside("of it not from files", own)
+            .aim(Aim::AtMost(25.0)),
+    );
     let mut connection = Connection::open(server.port).await;
     // The first reviews fill shared caches.
-    submit(&mut connection, 4_000).await;
+    let first = effort.live_reviews * 2 / 5;
+    submit(&mut connection, first).await;
     let before = server.memory();
-    submit(&mut connection, effort.live_reviews).await;
-    let after = server.memory();
-    let each = (after - before) as f64 / effort.live_reviews as f64 / 1024.0;
-    println!("\nmemory of {} live idle reviews: {each:.1} KiB each (aim: under 12)", effort.live_reviews);
+    submit(&mut connection, effort.live_reviews - first).await;
+    let each = (server.memory() - before) as f64 / (effort.live_reviews - first) as f64 / 1024.0;
+    report.add(
+        Figure::new(
+            "memory",
+            format!("memory with {} open reviews", effort.live_reviews),
+            mib(server.resident()),
+            "MiB",
+        )
+        .beside("of it not from files", mib(server.memory()))
+        .aim(Aim::AtMost(120.0)),
+    );
+    report.add(Figure::new("memory", "memory of a further open review", each, "KiB").aim(Aim::AtMost(12.0)));
     server.stop().await;
 }
 

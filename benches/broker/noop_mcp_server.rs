@@ -1,7 +1,11 @@
 //! An MCP server with one tool that does nothing, on the same HTTP stack as the broker. The benchmarks use it as the
 //! upper bound for calls per second.
 
-use countersign::http::{self, Limits, RequestGuard};
+use axum::http::request::Parts;
+use countersign::{
+    http::{self, Limits, RequestGuard},
+    mcp::{DirectTools, ToolAnswer, ToolCall},
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ServerCapabilities, ServerConfig},
@@ -27,17 +31,27 @@ impl ServerHandler for Noop {
         _: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let answer = serde_json::json!({ "review_id": "8c6f3a52-6f0e-4f4e-9e0e-0d4a5c6f7b81", "status": "pending" });
-        Ok(CallToolResult::structured(answer).into())
+        Ok(CallToolResult::structured(answer()).into())
     }
 }
 
-pub(crate) async fn serve() {
+impl DirectTools for Noop {
+    async fn call_directly(&self, _: ToolCall, _: &Parts) -> Result<ToolAnswer, ErrorData> {
+        Ok(ToolAnswer::Success(answer().to_string()))
+    }
+}
+
+fn answer() -> serde_json::Value {
+    serde_json::json!({ "review_id": "8c6f3a52-6f0e-4f4e-9e0e-0d4a5c6f7b81", "status": "pending" })
+}
+
+pub(crate) async fn serve(is_rmcp_alone: bool) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     println!("listening http://127.0.0.1:{port}");
     let body = 1 << 20;
-    let app = axum::Router::new().route("/mcp", http::mcp_route(Noop, body));
+    let route = if is_rmcp_alone { http::rmcp_route(Noop, body) } else { http::mcp_route(Noop, body) };
+    let app = axum::Router::new().route("/mcp", route);
     let app = http::guarded(app, RequestGuard::new(port, body, Duration::from_secs(30)));
     let limits = Limits {
         max_connections: 1024,

@@ -1,109 +1,176 @@
-//! Benchmark of complete reviews, from creation to closing, with several numbers of concurrent clients.
+//! Benchmark of complete reviews with several numbers of concurrent clients: without a diff against a tool that does
+//! nothing, and with a diff against without. All take turns, so that a change in the machine's load affects all of them.
+//!
+//! There are two no-op tools. One is served by rmcp alone, as every call was when the aim was set. The other is served as
+//! the broker serves its tools now, which is faster.
 
 use super::{
     Effort,
-    load_generator::{Connection, Measured},
+    lives::{self, MakeDiff, Work},
+    load_generator::{Measured, Target},
+    report::{Aim, Figure, Form, Report, median},
+    sample_repository::SampleRepository,
     server_process::Server,
 };
-use serde_json::json;
-use std::time::Instant;
+use std::{path::Path, sync::Arc, time::Duration};
 
-const CLIENTS: [usize; 4] = [1, 8, 32, 64];
+/// Numbers of clients, and the share of the no-op tool's calls per second that a life without a diff should reach.
+const CLIENTS: [(usize, f64); 4] = [(1, 0.35), (8, 0.45), (32, 0.50), (64, 0.50)];
+const FILES: usize = 800;
+const SECTION: &str = "life";
 
-pub(crate) async fn report(effort: Effort) {
-    println!("\ncalls through HTTP and MCP (server CPU is user + system time of the server's process)");
-    println!(
-        "{:<22}{:>8}{:>10}{:>12}{:>10}{:>10}{:>12}{:>10}",
-        "", "clients", "calls/s", "CPU µs/call", "p50 ms", "p99 ms", "calls/sync", "share"
-    );
-    for clients in CLIENTS {
-        let ceiling = ceiling(clients, effort).await;
-        row("no-op (ceiling)", clients, &ceiling, None, None);
-        let (life, per_sync) = life(clients, effort).await;
-        let share = life.per_second() / ceiling.per_second();
-        row("durable life", clients, &life, Some(per_sync), Some(share));
+pub(crate) async fn report(report: &mut Report, effort: Effort) {
+    let sample = Arc::new(SampleRepository::new(FILES));
+    let bytes = sample.diff(0).len();
+    report.heading(&format!(
+        "a life: create, claim, read, verdict, close, over HTTP and MCP; the diff has {bytes} bytes in {FILES} files"
+    ));
+    let make = { Arc::clone(&sample) };
+    let with_diff = Work::Life { diff: Some(Arc::new(move |number| make.diff(number))) };
+    for (clients, share) in CLIENTS {
+        let (rmcp_server, noop_server) = (Server::noop(true).await, Server::noop(false).await);
+        let home = tempfile::tempdir().unwrap();
+        let plain_server = Server::broker(home.path(), "").await;
+        let diff_home = tempfile::tempdir().unwrap();
+        let diff_server = Server::broker_in(&sample.repo.path(), diff_home.path(), "").await;
+        let mut runs = [
+            Run::new(&rmcp_server, Work::Nothing),
+            Run::new(&noop_server, Work::Nothing),
+            Run::new(&plain_server, Work::Life { diff: None }),
+            Run::new(&diff_server, with_diff.clone()),
+        ];
+        let before = plain_server.commits().await;
+        for _ in 0..effort.rounds {
+            for run in &mut runs {
+                run.measure(clients, effort.time).await;
+            }
+        }
+        let after = plain_server.commits().await;
+        let per_sync = (after.1 - before.1) as f64 / (after.0 - before.0) as f64;
+        add(report, clients, share, per_sync, &runs.map(Run::finish));
+        for server in [rmcp_server, noop_server, plain_server, diff_server] {
+            server.stop().await;
+        }
     }
 }
 
-fn row(name: &str, clients: usize, m: &Measured, per_sync: Option<f64>, share: Option<f64>) {
-    let per_sync = per_sync.map_or(String::new(), |n| format!("{n:.1}"));
-    let share = share.map_or(String::new(), |n| format!("{:.0} %", n * 100.0));
-    println!(
-        "{name:<22}{clients:>8}{:>10.0}{:>12.1}{:>10.2}{:>10.2}{per_sync:>12}{share:>10}",
-        m.per_second(),
-        m.cpu_micros(),
-        m.percentile(50),
-        m.percentile(99),
+fn add(report: &mut Report, clients: usize, share: f64, per_sync: f64, [rmcp, noop, plain, diff]: &[Done; 4]) {
+    let name = |what: &str| format!("{what}, {clients} clients");
+    let ratio = |run: &Done, base: &Done| median(run.rates.iter().zip(&base.rates).map(|(a, b)| a / b).collect());
+    let plain_rate = plain.all.per_second();
+    report.add(
+        Figure::new(SECTION, name("life without a diff"), plain_rate, "calls/s")
+            .with_ratio("no-op, rmcp", rmcp.all.per_second(), ratio(plain, rmcp), Form::Percent)
+            .aim(Aim::AtLeast(share)),
     );
+    report.add(Figure::new(SECTION, name("life without a diff, same stack"), plain_rate, "calls/s").with_ratio(
+        "no-op, direct",
+        noop.all.per_second(),
+        ratio(plain, noop),
+        Form::Percent,
+    ));
+    report.add(
+        Figure::new(SECTION, name("life with a diff"), diff.all.per_second(), "calls/s")
+            .with_ratio("without", plain_rate, ratio(diff, plain), Form::Percent)
+            .aim(Aim::AtLeast(0.60)),
+    );
+    let cpu = Figure::new(SECTION, name("CPU per call, without a diff"), plain.all.cpu_micros(), "µs");
+    report.add(cpu.against("no-op, direct", noop.all.cpu_micros(), Form::Times));
+    let cpu = Figure::new(SECTION, name("CPU per call, no-op, direct"), noop.all.cpu_micros(), "µs");
+    report.add(cpu.against("no-op, rmcp", rmcp.all.cpu_micros(), Form::Times));
+    let cpu = Figure::new(SECTION, name("CPU per call, with a diff"), diff.all.cpu_micros(), "µs");
+    report.add(if clients == 32 { cpu.aim(Aim::AtMost(400.0)) } else { cpu });
+    for (what, done) in [("without a diff", plain), ("with a diff", diff)] {
+        let p99 = Figure::new(SECTION, name(&format!("p99, {what}")), done.all.percentile(99), "ms");
+        report.add(p99.against("p50", done.all.percentile(50), Form::Times));
+    }
+    let syncs = Figure::new(SECTION, name("changes per sync"), per_sync, "");
+    report.add(if clients == 64 { syncs.aim(Aim::AtLeast(16.0)) } else { syncs });
 }
 
-async fn ceiling(clients: usize, effort: Effort) -> Measured {
-    let server = Server::noop().await;
-    let measured = measure(&server, clients, effort, Work::Nothing).await;
-    server.stop().await;
-    measured
-}
-
-/// The measurement, and how many calls each sync to the disk carried.
-async fn life(clients: usize, effort: Effort) -> (Measured, f64) {
-    let home = tempfile::tempdir().unwrap();
-    let server = Server::broker(home.path(), "").await;
-    let (commits_before, changes_before) = server.commits().await;
-    let measured = measure(&server, clients, effort, Work::Life).await;
-    let (commits, changes) = server.commits().await;
-    server.stop().await;
-    (measured, (changes - changes_before) as f64 / (commits - commits_before) as f64)
-}
-
-#[derive(Clone, Copy)]
-enum Work {
-    Nothing,
-    Life,
-}
-
-/// One review from proposal to close: five calls.
-async fn live(connection: &mut Connection, client: usize) {
-    let proposal = json!({
-        "intent": "rename the configuration key", "agent_type": "gsd-executor", "agent_role": "proposer",
-        "phase": "3", "plan": "2", "task": "4", "category": "code_change",
-        "description": "The key `timeout` becomes `time_limit` everywhere, with the old name still read."
-    });
-    let created = connection.call("create_review", proposal).await.read();
-    let id = created["review_id"].as_str().unwrap().to_owned();
-    let reviewer = format!("reviewer-{client}");
-    let claim = connection.call("claim_review", json!({ "review_id": id, "reviewer_id": reviewer })).await.read();
-    connection.call("get_proposal", json!({ "review_id": id })).await;
-    let verdict = json!({
-        "review_id": id, "reviewer_id": reviewer, "claim_generation": claim["claim_generation"],
-        "verdict": "approved", "reason": "reads well"
-    });
-    connection.call("submit_verdict", verdict).await;
-    connection.call("close_review", json!({ "review_id": id, "closer_role": "proposer" })).await;
-}
-
-async fn measure(server: &Server, clients: usize, effort: Effort, work: Work) -> Measured {
-    let until = Instant::now() + effort.time;
-    let (began, cpu_before) = (Instant::now(), server.cpu());
-    let tasks: Vec<_> = (0..clients)
-        .map(|client| {
-            let port = server.port;
-            tokio::spawn(async move {
-                let mut connection = Connection::open(port).await;
-                while Instant::now() < until {
-                    match work {
-                        Work::Nothing => {
-                            connection.call("noop", json!({})).await;
-                        }
-                        Work::Life => live(&mut connection, client).await,
-                    }
+/// This build of the broker against another one.
+pub(crate) async fn compare(report: &mut Report, effort: Effort, other: &Path) {
+    let sample = Arc::new(SampleRepository::new(FILES));
+    report.heading(&format!("a life with this build against {}", other.display()));
+    for (clients, _) in CLIENTS {
+        for has_diff in [false, true] {
+            let homes = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+            let project = sample.repo.path();
+            let new = Server::broker_in(&project, homes[0].path(), "").await;
+            let old = Server::program_in(other, &project, homes[1].path(), "").await;
+            let make = Arc::clone(&sample);
+            let make: MakeDiff = Arc::new(move |number| make.diff(number));
+            let work = Work::Life { diff: has_diff.then_some(make) };
+            let mut runs = [Run::new(&new, work.clone()), Run::new(&old, work)];
+            for _ in 0..effort.rounds {
+                for run in &mut runs {
+                    run.measure(clients, effort.time).await;
                 }
-                connection.times
-            })
-        })
-        .collect();
-    let mut times = Vec::new();
-    for task in tasks {
-        times.extend(task.await.unwrap());
+            }
+            let [this, that] = runs.map(Run::finish);
+            let name = |what: &str| format!("{what}, {clients} clients{}", if has_diff { ", with a diff" } else { "" });
+            let ratio = median(this.rates.iter().zip(&that.rates).map(|(a, b)| a / b).collect());
+            report.add(Figure::new("compare", name("life"), this.all.per_second(), "calls/s").with_ratio(
+                "other",
+                that.all.per_second(),
+                ratio,
+                Form::Times,
+            ));
+            let cpu = Figure::new("compare", name("CPU per call"), this.all.cpu_micros(), "µs");
+            report.add(cpu.against("other", that.all.cpu_micros(), Form::Times));
+            for server in [new, old] {
+                server.stop().await;
+            }
+        }
     }
-    Measured::new(times, began.elapsed(), server.cpu() - cpu_before)
+}
+
+/// One of the servers that take turns.
+struct Run<'a> {
+    server: &'a Server,
+    work: Work,
+    rates: Vec<f64>,
+    all: Option<Measured>,
+}
+
+/// Calls per second of each round, and all rounds together.
+struct Done {
+    rates: Vec<f64>,
+    all: Measured,
+}
+
+impl<'a> Run<'a> {
+    fn new(server: &'a Server, work: Work) -> Self {
+        Self { server, work, rates: Vec::new(), all: None }
+    }
+
+    async fn measure(&mut self, clients: usize, time: Duration) {
+        let measured = measure(self.server, clients, time, &self.work).await;
+        self.rates.push(measured.per_second());
+        match &mut self.all {
+            Some(all) => all.join(measured),
+            None => self.all = Some(measured),
+        }
+    }
+
+    fn finish(self) -> Done {
+        Done { rates: self.rates, all: self.all.unwrap() }
+    }
+}
+
+pub(crate) async fn measure(server: &Server, clients: usize, time: Duration, work: &Work) -> Measured {
+    measure_paced(server, clients, time, work, Duration::ZERO).await
+}
+
+/// Each client pauses after each review.
+pub(crate) async fn measure_paced(
+    server: &Server,
+    clients: usize,
+    time: Duration,
+    work: &Work,
+    pause: Duration,
+) -> Measured {
+    let cpu_before = server.cpu();
+    let (times, elapsed) = lives::work(&Target::local(server.port), clients, time, work, pause).await.unwrap();
+    Measured::new(times, elapsed, server.cpu() - cpu_before)
 }

@@ -129,6 +129,8 @@ pub struct ApplyPart<'a> {
     pub zero_context: ZeroContext,
     /// `None` if the text cannot be parsed.
     pub patches: Option<Vec<Patch<'a>>>,
+    /// Why the text cannot be parsed, with the number of the line within it.
+    pub error: Option<String>,
 }
 
 /// Whether the diff was made with `-U0`.
@@ -152,7 +154,8 @@ pub fn apply_parts(diff: &str) -> Vec<ApplyPart<'_>> {
         let strip = header::strip_level(text);
         let parsed = parser::parse(text, 1, strip);
         let zero_context = parsed.zero_context();
-        ApplyPart { text, strip, zero_context, patches: parsed.error.is_none().then_some(parsed.patches) }
+        let error = parsed.error.as_ref().map(|error| format!("line {}: {}", error.line, error.what));
+        ApplyPart { text, strip, zero_context, patches: error.is_none().then_some(parsed.patches), error }
     };
     let is_empty = |part: &ApplyPart<'_>| part.patches.as_ref().is_some_and(Vec::is_empty);
     let mut parts: Vec<_> = mails(diff).map(|mail| part(mail.text)).filter(|part| !is_empty(part)).collect();

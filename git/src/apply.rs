@@ -44,13 +44,12 @@ impl Repository {
 
     pub(crate) async fn check_with_git(&self, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
         let mut session = self.session_with_index().await?;
-        session.fill_index(base, None).await?;
-        for part in apply_parts(diff) {
-            if let Some(rejection) = session.apply(&part, Direction::Forward).await? {
-                return session.check_worktree(&part, diff, rejection).await;
-            }
+        let parts = apply_parts(diff);
+        match session.apply_as_shown(base, &parts).await? {
+            Ok(tree) => Ok(applies(tree)),
+            Err(Rejection { part: Some(part), message }) => session.check_worktree(part, diff, message).await,
+            Err(Rejection { part: None, message }) => Ok(DiffCheck::Fails { message }),
         }
-        Ok(applies(session.write_tree().await?))
     }
 
     /// Reports whether `diff` applies to HEAD, and how many commits HEAD has that `base` does not have. `None` if HEAD
@@ -154,6 +153,13 @@ pub(crate) fn applies(tree: String) -> DiffCheck {
     DiffCheck::Applies { to: AppliesTo::Base, tree_id: Some(tree) }
 }
 
+/// Why a diff does not lead to a tree.
+pub(crate) struct Rejection<'p, 'a> {
+    /// The part that git rejected. `None` if git applied it in another way than it shows.
+    part: Option<&'p ApplyPart<'a>>,
+    pub(crate) message: String,
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Direction {
     Forward,
@@ -183,6 +189,31 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Applies a diff to `base`: the tree that results, if that is what the diff shows.
+    pub(crate) async fn apply_as_shown<'p, 'a>(
+        &mut self,
+        base: Option<&str>,
+        parts: &'p [ApplyPart<'a>],
+    ) -> Result<Result<String, Rejection<'p, 'a>>, GitError> {
+        self.fill_index(base, None).await?;
+        let mut tree = None;
+        for part in parts {
+            if let Some(message) = self.apply(part, Direction::Forward).await? {
+                return Ok(Err(Rejection { part: Some(part), message }));
+            }
+            let result = self.write_tree().await?;
+            let before = tree.as_deref().or(base);
+            if let Some(message) = self.find_unshown_change(before, part, &result).await? {
+                return Ok(Err(Rejection { part: None, message }));
+            }
+            tree = Some(result);
+        }
+        match tree {
+            Some(tree) => Ok(Ok(tree)),
+            None => Ok(Ok(self.write_tree().await?)),
+        }
+    }
+
     pub(crate) async fn patch_id(&mut self, diff: &str) -> Result<Option<String>, GitError> {
         let git = self.scratch("computing the patch id").args(["patch-id", "--stable"]);
         let text = self.run(git, &[diff.as_bytes()]).await?.text();
@@ -210,7 +241,24 @@ impl Session<'_> {
     }
 
     /// Applies to the private index. Returns git's message if it rejects the diff.
+    ///
+    /// A diff that cannot be read to its end is rejected even if git applies it, or fails at it: no reviewer can learn
+    /// which files it changes.
     async fn apply(&mut self, part: &ApplyPart<'_>, direction: Direction) -> Result<Option<String>, GitError> {
+        let applied = self.apply_as_git_reads_it(part, direction).await;
+        match (&part.error, applied) {
+            (Some(error), Ok(None) | Err(GitError::Failed { .. })) => {
+                Ok(Some(format!("error: the diff cannot be read: {error}")))
+            }
+            (_, applied) => applied,
+        }
+    }
+
+    async fn apply_as_git_reads_it(
+        &mut self,
+        part: &ApplyPart<'_>,
+        direction: Direction,
+    ) -> Result<Option<String>, GitError> {
         let certain = part.zero_context == ZeroContext::Certain;
         let rejection = self.apply_once(part, direction, certain).await?;
         if rejection.is_none() || part.zero_context != ZeroContext::Possible {
@@ -245,7 +293,7 @@ impl Session<'_> {
         diff: &str,
         rejection: String,
     ) -> Result<DiffCheck, GitError> {
-        if self.repo.trusted && !self.repo.layout.bare {
+        if self.repo.trusted && !self.repo.layout.bare && part.error.is_none() {
             let git =
                 self.scratch("checking the working tree").work_tree(&self.repo.layout.root).args(["apply", "--check"]);
             let git = git.args(apply_options(part, part.zero_context != ZeroContext::No));

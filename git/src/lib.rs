@@ -22,6 +22,7 @@ mod repository;
 mod scratch_repo;
 mod targets;
 mod tree_diff;
+mod unshown_changes;
 mod user_working_tree;
 
 pub use discovery::{ClientRepo, RepoLocation};

@@ -19,11 +19,13 @@ use crate::history::is_plain_ssh;
 /// How much of stderr is kept, and of stdout unless the command asks for more.
 const DEFAULT_OUTPUT_LIMIT: usize = 8 * 1024;
 
-const CLEAN_CONFIG: [&str; 6] = [
+const CLEAN_CONFIG: [&str; 7] = [
     "core.protectHFS=true",
     "core.protectNTFS=true",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
+    // Without the warning that git prints because GIT_GRAFT_FILE is set below.
+    "advice.graftFileDeprecated=false",
     // The objects are temporary: they need be neither durable nor small.
     "core.fsync=none",
     "core.looseCompression=0",

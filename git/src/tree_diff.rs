@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use domain::diff;
+use domain::diff::{self, apply_parts};
 use domain::git_engine_mode::EngineMode;
 
 use crate::apply::{applies, apply_in_process, with_final_newline};
@@ -48,7 +48,13 @@ impl Repository {
             return Ok(Vec::new());
         }
         let mut session = self.session_with_index().await?;
-        let result = session.content_tree(base, Some(diff)).await;
+        let text = with_final_newline(diff);
+        let parts = apply_parts(&text);
+        let result = match session.apply_as_shown(base, &parts).await {
+            Ok(Ok(tree)) => Ok(tree),
+            Ok(Err(rejection)) => Err(GitError::DoesNotApply { message: rejection.message }),
+            Err(error) => Err(error),
+        };
         let by_git = result.as_ref().map(|tree| applies(tree.clone()));
         self.0.count_git("check", own.as_ref(), by_git.as_ref().map_err(|error| *error));
         let result = result?;

@@ -32,9 +32,13 @@ pub(super) async fn get(call: &Call<'_>, request: FileRequest) -> Result<FileRes
     let chosen = ChosenContent::find(&review, round, &wanted, has_patch, &call.broker).await?;
     let content = chosen.content();
     let file = find_file(content, &path)?;
-    let read = match (file.operation, side) {
-        (FileOperation::Create, DiffSide::Old) | (FileOperation::Delete, DiffSide::New) => FileContent::Absent,
-        _ => call.broker.read_file(&review, content, file, side).await?,
+    let is_absent = match side {
+        DiffSide::Old => file.operation == FileOperation::Create,
+        DiffSide::New => file.operation == FileOperation::Delete,
+    };
+    let read = match is_absent {
+        true => FileContent::Absent,
+        false => call.broker.read_file(&review, content, file, side).await?,
     };
     let empty = FileResponse {
         path,

@@ -30,7 +30,8 @@ cargo xtask COMMAND
        --dev [--url URL] serve the sources with Vite, with a debug broker or the one at URL
        --measure         measure the page in a browser and hold its budget
   screenshots [FOLDER] write pictures of every page [default: target/screenshots]
-  bench [ARGS]         measure throughput and latency of the broker
+  bench [SECTION …]    measure the speed and memory of the broker; --help lists the sections
+  load --url URL       measure any broker with the same tools over MCP; --help lists the options
   crash [N]            kill the broker N times under load and check that no data is lost and
                          no reviewer process is left
   events [N]           send N events (10000) to 200 subscribers, one of which reconnects
@@ -75,6 +76,7 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
         "web" => web::web(arguments),
         "screenshots" => browser::screenshots(arguments),
         "bench" => subprocess::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
+        "load" => subprocess::run(cargo(["bench", "--bench", "broker", "--", "load"]).args(arguments)),
         "crash" => run_tests::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
         "events" => {
             run_tests::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)

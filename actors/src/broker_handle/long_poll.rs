@@ -85,6 +85,9 @@ pub struct WaitResult {
 impl Broker {
     /// The review as last committed.
     pub async fn review(&self, id: ReviewId) -> Answer<Arc<Review>> {
+        if let Some(review) = self.0.shared.live_snapshots.read(id) {
+            return Ok(review);
+        }
         if let Some(mut snapshot) = self.watch(id, false).await?
             && let Some(review) = loaded(&mut snapshot, id).await?
         {

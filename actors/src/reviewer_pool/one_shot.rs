@@ -108,11 +108,15 @@ pub(crate) async fn run(mut runner: Runner, one_shot: OneShot) -> Exit {
 }
 
 impl OneShot {
-    /// Reads what the prompt needs and prepares the working folder. `Err` with a message if the proposal cannot be read.
+    /// Reads what the prompt needs and prepares the working folder. `Err` with a message if the proposal cannot be
+    /// read, or is longer than a prompt.
     async fn prepare(&self, submissions: &Submissions, id: &str, review: &Review) -> Result<ReviewTask, String> {
         let copy = self.seat.copy_project(submissions, review, id).await;
         let prompt = PromptContext::load(submissions, review, &self.seat.persona.name).await;
         let mut prompt = prompt.map_err(|error| format!("the proposal cannot be read: {error}"))?;
+        if let Some(message) = prompt::find_cut(&prompt) {
+            return Err(message);
+        }
         prompt.has_copy = copy.is_some();
         Ok(ReviewTask { prompt, folder: copy.unwrap_or_else(|| self.seat.folder.clone()) })
     }

@@ -5,6 +5,9 @@ use super::{
     risk_flags::SkippedText,
 };
 
+/// Git cuts a name there, and changes another file than the diff seems to name.
+const NUL_IN_NAME: &str = "a file name with a NUL character";
+
 pub(super) fn parse_git<'a>(
     mut cursor: LineCursor<'a>,
     rest: &str,
@@ -39,13 +42,12 @@ pub(super) fn parse_git<'a>(
     if (patch.created || patch.deleted) && patch.old.is_some() && patch.new.is_some() && patch.old != patch.new {
         return Err(ParseError { line: start, what: "file names contradict each other" });
     }
-    // A name that comes before the line that says so. Git may stop there with an internal error.
-    patch.guessed = (patch.created && patch.old.is_some()) || (patch.deleted && patch.new.is_some());
-    if patch.created {
-        patch.old = None;
+    // Git may stop there with an internal error.
+    if (patch.created && patch.old.is_some()) || (patch.deleted && patch.new.is_some()) {
+        return Err(ParseError { line: start, what: "a file name before the line that creates or deletes the file" });
     }
-    if patch.deleted {
-        patch.new = None;
+    if [&patch.old, &patch.new, &git_line_path].into_iter().flatten().any(|name| name.contains(&0)) {
+        return Err(ParseError { line: start, what: NUL_IN_NAME });
     }
     if let Some(git_line_path) = git_line_path
         && !(patch.renamed || patch.copied)
@@ -158,6 +160,9 @@ pub(super) fn parse_plain(
     }
     if patch.old.is_none() && patch.new.is_none() {
         return error("the header does not say which file it is about");
+    }
+    if [&patch.old, &patch.new].into_iter().flatten().any(|name| name.contains(&0)) {
+        return error(NUL_IN_NAME);
     }
     Ok(Some((patch, cursor)))
 }

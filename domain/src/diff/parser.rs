@@ -38,6 +38,11 @@ impl Patch<'_> {
         self.new.as_deref().or(self.old.as_deref()).map(header::to_display).unwrap_or_default()
     }
 
+    /// The lines that its hunks add and remove.
+    pub fn line_counts(&self) -> (u32, u32) {
+        (self.added, self.removed)
+    }
+
     fn changes_without_content(&self) -> bool {
         let mode = matches!((self.old_mode, self.new_mode), (Some(old), Some(new)) if old != new);
         self.created || self.deleted || self.renamed || self.copied || mode

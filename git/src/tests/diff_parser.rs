@@ -262,3 +262,51 @@ fn random_headers_are_parsed_as_git_parses_them_or_rejected() {
     }
     assert!(same > RUNS / 20, "only {same} of {RUNS} could be compared");
 }
+
+/// Diffs that git applies, or fails at, in another way than they show.
+#[tokio::test]
+async fn a_diff_that_hides_a_change_is_refused() {
+    let repo = TestRepo::new();
+    repo.write("x", "one\n// note\ncheck();\nlast");
+    repo.write("CLAUDE.md", "rules\n");
+    repo.git(&["add", "--all"]);
+    repo.git(&["commit", "--quiet", "--message", "base"]);
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let scratch = TempDir::new().unwrap();
+    let open = async |engine| {
+        let settings = Arc::new(GitSettings { engine, ..GitSettings::default() });
+        Repository::open(&repo.project, scratch.path(), true, settings).await.unwrap()
+    };
+    let edit = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n+eins\n // note\n";
+    let table = [
+        ("an empty header at the end", format!("{edit}diff --git a/y b/y\n")),
+        ("an empty header with an index line", format!("{edit}diff --git a/y b/y\nindex 1..2 100644\n")),
+        ("a joined line of context", format!("{edit}\\ No newline at end of file\n")),
+        (
+            "a joined new line",
+            "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n // note\n+// more\n\\ No newline at end of file\n".to_owned(),
+        ),
+        ("a line behind the last one", "--- a/x\n+++ b/x\n@@ -4,0 +5 @@\n+more\n".to_owned()),
+        (
+            "a name that git cuts",
+            "diff --git \"a/CLAUDE.md\\000.txt\" \"b/CLAUDE.md\\000.txt\"\n--- \"a/CLAUDE.md\\000.txt\"\n+++ \"b/CLAUDE.md\\000.txt\"\n@@ -1 +1 @@\n-rules\n+evil\n".to_owned(),
+        ),
+        (
+            "a new name that git cuts",
+            "diff --git \"a/n\\000.txt\" \"b/n\\000.txt\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/n\\000.txt\"\n@@ -0,0 +1 @@\n+evil\n".to_owned(),
+        ),
+        (
+            "a name before its creation",
+            "diff --git a/n b/n\n--- a/n\nnew file mode 100644\n+++ b/n\n@@ -0,0 +1 @@\n+new\n".to_owned(),
+        ),
+    ];
+    for engine in [EngineMode::Auto, EngineMode::Git] {
+        let repository = open(engine).await;
+        for (about, diff) in &table {
+            let check = repository.check(Some(&base), diff).await.unwrap();
+            assert!(matches!(check, DiffCheck::Fails { .. }), "{about}: {check:?}");
+        }
+        let good = repository.check(Some(&base), edit).await.unwrap();
+        assert!(matches!(good, DiffCheck::Applies { to: AppliesTo::Base, .. }), "{good:?}");
+    }
+}

@@ -8,6 +8,9 @@ mod mutation;
 
 use std::collections::BTreeMap;
 
+use domain::diff::AffectedFile;
+use domain::diff::FileOperation::{Copy, Create, Delete, Rename};
+
 use super::*;
 
 /// A repository, and how often the engine gave an answer.
@@ -48,6 +51,9 @@ impl Comparison {
             (Err(why), Some(_)) => *self.declined.entry(why.0).or_default() += 1,
             (Err(_), None) => self.refused += 1,
         }
+        if let Some(tree) = &tree {
+            self.compare_files(about, base, &diff, tree).await;
+        }
         self.same += usize::from(own.is_ok());
         match engine.patch_id(&diff) {
             Ok(own) => {
@@ -57,6 +63,38 @@ impl Comparison {
             Err(_) => self.declined_patch_ids += 1,
         }
         tree
+    }
+
+    /// The files and operations that the diff shows must be those in which the trees differ.
+    async fn compare_files(&self, about: &str, base: Option<&str>, diff: &str, tree: &str) {
+        let mut session = self.repository.session_with_index().await.unwrap();
+        let parts = domain::diff::apply_parts(diff);
+        let applied = session.apply_as_shown(base, &parts).await.unwrap();
+        assert_eq!(applied.ok().as_deref(), Some(tree), "{about}\n{diff}");
+        let from = match base {
+            Some(base) => base.to_owned(),
+            None => {
+                let git = session.scratch("test").args(["hash-object", "-t", "tree", "--stdin"]);
+                session.run(git, &[]).await.unwrap().text()
+            }
+        };
+        let git = session.scratch("test").stdout_limit(usize::MAX);
+        let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-status", &from, tree];
+        let output = session.run(git.args(args), &[]).await.unwrap();
+        let text = String::from_utf8_lossy(output.stdout()).into_owned();
+        let fields: Vec<&str> = text.split('\0').collect();
+        let files = domain::diff::summarize(diff).files;
+        for pair in fields.chunks_exact(2) {
+            let (status, path) = (pair[0], pair[1]);
+            let names = |file: &&AffectedFile| file.path == path || file.old_path.as_deref() == Some(path);
+            let shown: Vec<_> = files.iter().filter(names).map(|file| file.operation).collect();
+            let fits = match status {
+                "A" => shown.iter().any(|shown| matches!(shown, Create | Rename | Copy)),
+                "D" => shown.iter().any(|shown| matches!(shown, Delete | Rename)),
+                _ => !shown.is_empty(),
+            };
+            assert!(fits, "{about}: {status} {path} is shown as {shown:?}\n{diff}");
+        }
     }
 
     fn report(&self, name: &str) {

@@ -187,3 +187,46 @@ async fn diff_drivers_and_filters_of_the_repository_do_not_run() {
     assert_eq!(read[0].after, text("two\n"));
     assert!(!mark.exists());
 }
+
+#[tokio::test]
+async fn one_file_is_read_from_a_commit() {
+    let repo = TestRepo::new();
+    repo.write("a file", "one\n");
+    repo.write("deep/b", "two\n");
+    let base = repo.commit();
+    repo.write("a file", "changed\n");
+    let repository = repo.open().await;
+    let read = async |path: &str| repository.read_file(Some(&base), path).await.unwrap();
+    assert_eq!((read("a file").await, read("deep/b").await), (text("one\n"), text("two\n")));
+    for absent in ["nowhere", "deep", "", "../a file", "deep/../a file", "/etc/passwd"] {
+        assert_eq!(read(absent).await, FileContent::Absent, "{absent}");
+    }
+    assert_eq!(repository.read_file(None, "a file").await.unwrap(), FileContent::Absent);
+    let gone = repository.read_file(Some(&"1".repeat(40)), "a file").await.unwrap_err();
+    assert!(matches!(gone, GitError::UnknownBase { .. }), "{gone:?}");
+    let name = repository.read_file(Some("HEAD"), "a file").await.unwrap_err();
+    assert!(matches!(name, GitError::BadBase { .. }), "only a full id: {name:?}");
+}
+
+#[tokio::test]
+async fn the_head_of_a_branch_is_read_without_git() {
+    let repo = TestRepo::new();
+    repo.write("a", "one\n");
+    let first = repo.commit();
+    repo.git(&["branch", "topic"]);
+    repo.git(&["update-ref", "refs/remotes/origin/other", &first]);
+    let repository = repo.open().await;
+    let asked = repository.0.settings.engine_state.counts().by_git;
+    let head = async |name: &str| repository.branch_head(name).await;
+    assert_eq!(head("topic").await.as_deref(), Some(&*first));
+    assert_eq!(head("refs/heads/topic").await.as_deref(), Some(&*first));
+    assert_eq!(head("origin/other").await.as_deref(), Some(&*first));
+    for none in ["gone", "", "../topic", "-x", "topic^{tree}"] {
+        assert_eq!(head(none).await, None, "{none}");
+    }
+    repo.write("a", "two\n");
+    let second = repo.commit();
+    repo.git(&["branch", "--force", "topic"]);
+    assert_eq!(head("topic").await, Some(second));
+    assert_eq!(repository.0.settings.engine_state.counts().by_git, asked);
+}

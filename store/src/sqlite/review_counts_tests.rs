@@ -29,8 +29,8 @@ async fn counts_agree_with_the_lists() {
         ReviewFilter { branch: Some("topic".into()), ..all() },
         ReviewFilter { search: Some(ReviewSearch::new("better")), ..all() },
     ] {
-        let counts = fixture.store.reader.count_reviews(&[filter.clone()]).await.unwrap();
-        let (page, _) = fixture.store.reader.list_reviews(&[filter.clone()], None, 50).await.unwrap();
+        let counts = fixture.store.reader.count_reviews(std::slice::from_ref(&filter)).await.unwrap();
+        let (page, _) = fixture.store.reader.list_reviews(std::slice::from_ref(&filter), None, 50).await.unwrap();
         let mut expected = ReviewCounts::default();
         for review in &page.items {
             *expected.by_status.entry(review.status).or_default() += 1;

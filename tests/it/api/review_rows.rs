@@ -36,7 +36,7 @@ async fn a_list_is_narrowed_by_proposer_persona_and_text() {
     assert_eq!(numbers("proposer=ada").await, ["R-4", "R-3", "R-1"]);
     assert_eq!(numbers("proposer=ada&status=cancelled").await, ["R-4"]);
     assert_eq!(numbers("proposer=ada&status=pending").await, ["R-1", "R-3"], "in the order of the queue");
-    assert_eq!(numbers("proposer=nobody").await.len(), 0);
+    assert_eq!(numbers("proposer=mallory").await.len(), 0);
     assert_eq!(numbers("persona=security").await, ["R-3", "R-1"]);
     assert_eq!(numbers("persona=general&proposer=ada&statuses=pending&statuses=cancelled").await, ["R-4", "R-1"]);
     assert_eq!(numbers("q=CACHE").await, ["R-2", "R-1"], "in any case");

@@ -452,7 +452,7 @@ async fn no_trick_lets_an_unapproved_commit_be_pushed() {
             arena.reset(&start);
             arena.install(fail);
             let ended = attack(&arena, line, "");
-            assert_only(&arena, &[tree.clone()], &format!("{name} {fail}"), &ended);
+            assert_only(&arena, std::slice::from_ref(&tree), &format!("{name} {fail}"), &ended);
         }
     }
 }
@@ -467,12 +467,12 @@ async fn a_server_with_the_hook_accepts_nothing_unapproved() {
         for (name, line) in PUSHES {
             arena.reset(&start);
             let ended = attack(&arena, line, "--no-verify");
-            assert_only(&arena, &[tree.clone()], &format!("{name} {options}"), &ended);
+            assert_only(&arena, std::slice::from_ref(&tree), &format!("{name} {options}"), &ended);
         }
         arena.reset(&start);
         let sent =
             attack(&arena, "evil; git send-pack -q $REMOTE main; git send-pack -q $REMOTE main:refs/heads/z", "");
-        assert_only(&arena, &[tree.clone()], "send-pack", &sent);
+        assert_only(&arena, std::slice::from_ref(&tree), "send-pack", &sent);
     }
     // The same hook accepts what was approved.
     arena.reset(&start);

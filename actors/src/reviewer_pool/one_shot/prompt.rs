@@ -41,6 +41,23 @@ pub(crate) fn render(persona: &Persona, context: &PromptContext, earlier_error: 
     prompt.finish()
 }
 
+/// Why the prompt cannot hold the whole change. A reviewer that sees a part of it must not approve it.
+pub(crate) fn find_cut(context: &PromptContext) -> Option<String> {
+    let texts = [
+        ("intent", Some(&context.intent), MAX_TEXT_BYTES),
+        ("description", context.description.as_ref(), MAX_TEXT_BYTES),
+        ("diff", context.diff.as_ref(), MAX_DIFF_BYTES),
+    ];
+    let (name, bytes, limit) = texts.into_iter().find_map(|(name, text, limit)| {
+        let bytes = text.map_or(0, |text| text.len());
+        (bytes > limit).then_some((name, bytes, limit))
+    })?;
+    Some(format!(
+        "the {name} has {bytes} bytes, and a one-shot reviewer sees at most {limit}; split the change, or let a reviewer \
+         with mode \"agent\" or a person review it"
+    ))
+}
+
 fn task(persona: &Persona, context: &PromptContext) -> String {
     let mut text = format!("You review round {} of a change, for the seat `{}`.", context.round, persona.name);
     if !persona.focus.trim().is_empty() {

@@ -103,3 +103,14 @@ fn the_length_of_a_prompt_is_bounded() {
     assert!(prompt.contains("more bytes are left out here"));
     assert!(quoted(&prompt, "discussion").unwrap().contains("the last"));
 }
+
+#[test]
+fn a_change_that_does_not_fit_into_the_prompt_is_not_reviewed() {
+    assert_eq!(find_cut(&context()), None);
+    let long = "x".repeat(MAX_DIFF_BYTES);
+    assert_eq!(find_cut(&PromptContext { diff: Some(long.clone()), ..context() }), None);
+    let cut = find_cut(&PromptContext { diff: Some(long.clone() + "x"), ..context() }).unwrap();
+    assert!(cut.starts_with("the diff has 262145 bytes, and a one-shot reviewer sees at most 262144"), "{cut}");
+    assert!(find_cut(&PromptContext { description: Some(long.clone()), ..context() }).is_some());
+    assert!(find_cut(&PromptContext { intent: long, ..context() }).is_some());
+}

@@ -2,11 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { cliLines } from "../../cliLines";
 import { Name } from "../../text/UserText";
-import { duration } from "../../time";
 import { proposerOf } from "../../turns";
 import { CliLine } from "../../ui/CliLine";
-import { Money } from "../../ui/Money";
 import { Time } from "../../ui/Time";
+import { EffortTable } from "./EffortTable";
 import { ruleWords, shortHash } from "./model";
 import { PlanText } from "./PlanText";
 import { description, proposal } from "./queries";
@@ -31,7 +30,9 @@ export function AboutPanel() {
       </Section>
       <Facts />
       <Commits />
-      <Effort />
+      <Section title="Effort">
+        <EffortTable />
+      </Section>
       <Section title="In a terminal">
         {[cliLines.show(number), cliLines.diff(number), cliLines.approve(number), cliLines.requestChanges(number)].map(
           (line) => (
@@ -115,48 +116,6 @@ function Commits() {
         ))}
         {total > commits.length && <li className="text-dim">and {total - commits.length} older ones</li>}
       </ul>
-    </Section>
-  );
-}
-
-function Effort() {
-  const { id, review } = useReview();
-  const { data } = useQuery(proposal(id, review.current_round));
-  const rows = data?.effort?.by_reviewer ?? [];
-  if (rows.length === 0) return null;
-  return (
-    <Section title="Effort">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
-      <div className="overflow-x-auto" tabIndex={0}>
-        <table className="w-full text-left">
-          <thead className="text-dim">
-            <tr>
-              {["Round", "Seat", "Reviewer", "Time", "Cost"].map((title) => (
-                <th key={title} scope="col" className="pr-3 font-medium">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={`${row.round} ${row.persona} ${row.reviewer_id}`}>
-                <td className="pr-3">{row.round}</td>
-                <td className="pr-3">
-                  <Name>{row.persona}</Name>
-                </td>
-                <td className="pr-3">
-                  <Name>{row.reviewer_id}</Name>
-                </td>
-                <td className="pr-3">{row.duration_ms === 0 ? "—" : duration(row.duration_ms)}</td>
-                <td>
-                  <Money usd={row.cost_usd === 0 ? null : row.cost_usd} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
     </Section>
   );
 }

@@ -6,6 +6,7 @@ import { DiffOptions } from "./DiffOptions";
 import { DiffPanel } from "./DiffPanel";
 import type { DiffPlace } from "./DiffView";
 import { FindingsPanel } from "./FindingsPanel";
+import { PanelBoundary } from "./PanelBoundary";
 import { PatchPanel } from "./PatchPanel";
 import { PlanPanel } from "./PlanPanel";
 import { useReview } from "./ReviewContext";
@@ -22,8 +23,30 @@ interface ReviewPanesProps extends DiffPlace {
 export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProps) {
   const { review, search } = useReview();
   const isWide = useIsWide();
-  const content = <Content {...place} />;
-  const talk = <Conversation seenVersion={seenVersion} composer={composer} />;
+  const content = (
+    <PanelBoundary what="The content">
+      <Content {...place} />
+    </PanelBoundary>
+  );
+  const talk = (
+    <PanelBoundary what="The conversation">
+      <Conversation seenVersion={seenVersion} composer={composer} />
+    </PanelBoundary>
+  );
+  const lists = (
+    <>
+      <PaneTab id="findings" isScrolling>
+        <PanelBoundary what="The list of findings">
+          <FindingsPanel />
+        </PanelBoundary>
+      </PaneTab>
+      <PaneTab id="about" isScrolling>
+        <PanelBoundary what="This part">
+          <AboutPanel />
+        </PanelBoundary>
+      </PaneTab>
+    </>
+  );
   if (!isWide) {
     return (
       <PaneTabs selected={search.tab ?? "diff"} className="flex-1">
@@ -35,12 +58,7 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
           {content}
         </PaneTab>
         <PaneTab id="conversation">{talk}</PaneTab>
-        <PaneTab id="findings" isScrolling>
-          <FindingsPanel />
-        </PaneTab>
-        <PaneTab id="about" isScrolling>
-          <AboutPanel />
-        </PaneTab>
+        {lists}
       </PaneTabs>
     );
   }
@@ -52,12 +70,7 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
         className="w-90 shrink-0 border-l border-line 2xl:w-112"
       >
         <PaneTab id="conversation">{talk}</PaneTab>
-        <PaneTab id="findings" isScrolling>
-          <FindingsPanel />
-        </PaneTab>
-        <PaneTab id="about" isScrolling>
-          <AboutPanel />
-        </PaneTab>
+        {lists}
       </PaneTabs>
     </div>
   );

@@ -1,0 +1,1 @@
+import{r as e}from"./rolldown-runtime.js";import{_ as t}from"./inert.js";var n=e(t(),1),r=(0,n.createContext)(null);function i(){let e=(0,n.useContext)(r);if(e===null)throw Error(`LiveContext is missing`);return e}function a(){let e=i();return(0,n.useSyncExternalStore)(e.subscribe,e.getSnapshot)}export{a as n,i as r,r as t};

@@ -1,0 +1,1 @@
+import{g as e,n as t,t as n}from"./inert.js";var r=e();function i({text:e,className:t=``}){return(0,r.jsx)(`div`,{className:`whitespace-pre-wrap break-words ${t}`,children:n(e)})}function a({children:e,className:n}){return(0,r.jsx)(`bdi`,{className:n,children:t(e)})}export{i as n,a as t};

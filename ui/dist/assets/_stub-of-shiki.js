@@ -1,0 +1,1 @@
+var e={},t={},n={},r={},i={},a={},o={},s={},c={},l={};export{a as EncodedTokenMetadata,o as INITIAL,c as ShikiHighlighter,e as bundledLanguages,t as createCssVariablesTheme,n as createHighlighterCore,r as createJavaScriptRegexEngine,i as createOnigurumaEngine,s as normalizeTheme,l as themes};

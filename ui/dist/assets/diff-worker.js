@@ -1,0 +1,1 @@
+import"./diff-worker-worker.js";

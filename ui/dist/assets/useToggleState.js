@@ -1,0 +1,1 @@
+import{r as e}from"./rolldown-runtime.js";import{k as t}from"./Page.js";import{_ as n}from"./inert.js";var r=e(n(),1);function i(e={}){let{isReadOnly:n}=e,[i,a]=t(e.isSelected,e.defaultSelected||!1,e.onChange),[o]=(0,r.useState)(i);function s(e){n||a(e)}function c(){n||a(!i)}return{isSelected:i,defaultSelected:e.defaultSelected??o,setSelected:s,toggle:c}}export{i as t};
