@@ -11,9 +11,9 @@ import { useTheme } from "../../theme";
 import { NO_CONTEXT, STEP } from "./context";
 import { actionOfKey, between, type Cursor, cursorOf, cursorRow } from "./cursor";
 import "./diff.css";
-import { gapWords } from "./GapBar";
 import { HeadNotePlace } from "./HeadNotePlace";
 import type { LineRange, Side } from "./notes";
+import { gapOf, markRewritten, nameCommentButton, nameGaps, pressedGap } from "./paneDom";
 import { paintMatches } from "./paneFind";
 import { PANE_CSS, readableTheme } from "./paneTheme";
 import { findRow, isLineRow, pathOn } from "./rows";
@@ -141,52 +141,26 @@ function Pane(props: ViewerProps) {
     [scrollTo, onPlace],
   );
 
-  const gapAt = useCallback(
-    (file: number, index: number) => {
-      const own = sections[file];
-      return own?.sections[index]?.gap ?? (index === own?.sections.length ? own.tail : null) ?? null;
-    },
-    [sections],
-  );
+  const gapAt = useCallback((file: number, index: number) => gapOf(sections[file], index), [sections]);
 
-  /** The button that expands a gap, and what it does. It lies in a shadow root. */
+  /** The gap whose button was pressed. It lies in a shadow root. */
   const expansionAt = (event: Event): GapAction | null => {
-    const path = event.composedPath().filter((node): node is Element => node instanceof Element);
-    const button = path.find((node) => node.matches("[data-expand-button], [data-unmodified-lines]"));
-    const index = path.find((node) => node.hasAttribute("data-expand-index"))?.getAttribute("data-expand-index");
-    const host = path.find((node) => node.localName === "diffs-container");
+    const pressed = pressedGap(event);
     const item = view.current
       ?.getInstance()
       ?.getRenderedItems()
-      .find(({ element }) => element === host);
-    if (button === undefined || index == null || item === undefined) return null;
-    const file = fileOfItem(item.id);
-    const gap = gapAt(file, Number(index));
-    if (gap === null) return null;
-    const from = button.hasAttribute("data-expand-up")
-      ? "start"
-      : button.hasAttribute("data-expand-down")
-        ? "end"
-        : "all";
-    return { file, gap: gap.index, from: gap.hidden !== null && gap.hidden <= STEP ? "all" : from };
+      .find(({ element }) => element === pressed?.host);
+    const gap = pressed === null || item === undefined ? null : gapAt(fileOfItem(item.id), pressed.index);
+    if (pressed === null || item === undefined || gap === null) return null;
+    const isSmall = gap.hidden !== null && gap.hidden <= STEP;
+    return { file: fileOfItem(item.id), gap: gap.index, from: isSmall ? "all" : pressed.from };
   };
 
-  /** Names the buttons of gaps and says what lies in a gap: the viewer does neither. */
-  const labelGaps = useCallback(
+  const dress = useCallback(
     (host: HTMLElement, file: number) => {
-      for (const separator of host.shadowRoot?.querySelectorAll<HTMLElement>("[data-expand-index]") ?? []) {
-        const gap = gapAt(file, Number(separator.dataset.expandIndex));
-        if (gap === null) continue;
-        const text = separator.querySelector("[data-unmodified-lines]");
-        const words = gapWords(gap, contexts[file] ?? NO_CONTEXT);
-        if (text !== null) text.textContent = gap.section === "" ? words : `${words}   ${gap.section}`;
-        for (const button of separator.querySelectorAll<HTMLElement>("[data-expand-button]")) {
-          const isUp = button.hasAttribute("data-expand-up");
-          const more = `Show ${STEP} more lines ${isUp ? "below" : "above"}`;
-          button.setAttribute("aria-label", button.hasAttribute("data-expand-both") ? "Show these lines" : more);
-          button.tabIndex = 0;
-        }
-      }
+      markRewritten(host);
+      nameCommentButton(host);
+      nameGaps(host, (index) => gapAt(file, index), contexts[file] ?? NO_CONTEXT);
     },
     [gapAt, contexts],
   );
@@ -207,12 +181,11 @@ function Pane(props: ViewerProps) {
     const range = toRange(line);
     if (range !== null) onComment(range);
   };
-  const latest = useRef({ labelGaps, paint, comment });
-  latest.current = { labelGaps, paint, comment };
+  const latest = useRef({ dress, paint, comment });
+  latest.current = { dress, paint, comment };
   useEffect(() => {
-    for (const { id, element } of view.current?.getInstance()?.getRenderedItems() ?? [])
-      labelGaps(element, fileOfItem(id));
-  }, [labelGaps]);
+    for (const { id, element } of view.current?.getInstance()?.getRenderedItems() ?? []) dress(element, fileOfItem(id));
+  }, [dress]);
 
   const options = useMemo(
     (): NonNullable<PaneProps["options"]> => ({
@@ -237,9 +210,7 @@ function Pane(props: ViewerProps) {
       unsafeCSS: PANE_CSS,
       onPostRender: (host, _instance, phase, context) => {
         if (phase === "unmount") return;
-        markRewritten(host);
-        nameCommentButton(host);
-        latest.current.labelGaps(host, fileOfItem(context.item.id));
+        latest.current.dress(host, fileOfItem(context.item.id));
         latest.current.paint();
       },
     }),
@@ -403,30 +374,3 @@ function Pane(props: ViewerProps) {
     </div>
   );
 }
-
-/** The viewer makes its button when the pointer first comes near, without a name. */
-function nameCommentButton(host: HTMLElement): void {
-  const root = host.shadowRoot;
-  if (root === null || named.has(root)) return;
-  named.add(root);
-  root.addEventListener("pointerover", () => {
-    const button = root.querySelector<HTMLElement>("[data-utility-button]:not([aria-label])");
-    button?.setAttribute("aria-label", "Comment on the line");
-  });
-}
-
-const named = new WeakSet<ShadowRoot>();
-
-/** A line that differs in most of its words is another line, not a changed one: its words are not marked. */
-function markRewritten(host: HTMLElement): void {
-  const changed = new Map<HTMLElement, number>();
-  for (const span of host.shadowRoot?.querySelectorAll<HTMLElement>("[data-line] [data-diff-span]") ?? []) {
-    const line = span.closest<HTMLElement>("[data-line]");
-    if (line !== null) changed.set(line, (changed.get(line) ?? 0) + (span.textContent?.length ?? 0));
-  }
-  for (const [line, length] of changed) {
-    line.toggleAttribute("data-rewritten", length > (line.textContent?.trim().length ?? 0) * REWRITTEN_SHARE);
-  }
-}
-
-const REWRITTEN_SHARE = 0.6;
