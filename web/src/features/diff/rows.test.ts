@@ -284,6 +284,12 @@ describe("cursor", () => {
     ]);
   });
 
+  it("does not take a note for the end of a change", () => {
+    const noted = rowsOf({ notes: [note("n", { start: 4, end: 4 })] });
+    const starts = noted.filter((_, index) => isChangeStart(noted, index)).map(short);
+    expect(starts).toEqual(["4 . let limit = 10;", "21 . two", ". 1 fn added() {}"]);
+  });
+
   it("finds the rows of a range", () => {
     const range = { path: "src/exec.rs", side: "new" as const, start: 4, end: 6 };
     expect(rows.filter((row) => isInRange(row, files, range)).map(short)).toEqual([
