@@ -7,6 +7,7 @@
 // selectors beyond the common emoji one, interlinear annotations, byte order mark, tag characters.
 const HIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: each character is meant alone
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
 export function inert(text: string): string {
