@@ -222,7 +222,8 @@ describe("context", () => {
   it("shows no gap where the two sides contradict each other", () => {
     const odd = parsePatch(TEST_PATCH.replace("@@ -20,3 +21,3 @@", "@@ -20,3 +90,3 @@"));
     const sections = odd.files.map((file) => sectionsOf(file, NO_CONTEXT, usual));
-    expect(sections[0]?.sections[0]?.lines.map(({ line }) => line.new)).toContain(91);
+    expect(sections[0]?.sections[1]?.gap).toBeNull();
+    expect(sections[0]?.sections[1]?.lines.map(({ line }) => line.new)).toContain(91);
   });
 });
 

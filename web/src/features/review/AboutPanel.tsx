@@ -4,9 +4,11 @@ import { cliLines } from "../../cliLines";
 import { Name } from "../../text/UserText";
 import { proposerOf } from "../../turns";
 import { CliLine } from "../../ui/CliLine";
+import { Fold } from "../../ui/Fold";
 import { Time } from "../../ui/Time";
 import { EffortTable } from "./EffortTable";
 import { ruleWords, shortHash } from "./model";
+import { PlanChanges } from "./PlanChanges";
 import { PlanText } from "./PlanText";
 import { description, proposal } from "./queries";
 import { useReview } from "./ReviewContext";
@@ -61,9 +63,18 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 function Description() {
   const { id, shown } = useReview();
   const { data = "" } = useQuery({ ...description(id, shown.round, shown.hash ?? ""), enabled: shown.hash !== null });
+  const before = useQuery({
+    ...description(id, shown.since ?? 1, shown.sinceHash ?? ""),
+    enabled: shown.sinceHash !== null,
+  }).data;
   if (data.trim() === "") return null;
   return (
     <Section title="Description">
+      {shown.since !== null && before !== undefined && before !== data && (
+        <Fold title={`What changed since round ${shown.since}`} isOpenFirst>
+          <PlanChanges before={before} after={data} />
+        </Fold>
+      )}
       <PlanText text={data} />
     </Section>
   );

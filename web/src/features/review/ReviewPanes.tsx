@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { AboutPanel } from "./AboutPanel";
@@ -9,6 +10,7 @@ import { FindingsPanel } from "./FindingsPanel";
 import { PanelBoundary } from "./PanelBoundary";
 import { PatchPanel } from "./PatchPanel";
 import { PlanPanel } from "./PlanPanel";
+import { proposal } from "./queries";
 import { useReview } from "./ReviewContext";
 import { RoundPicker } from "./RoundPicker";
 import type { Tab as TabName } from "./search";
@@ -77,18 +79,15 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
 }
 
 function Content(place: DiffPlace) {
-  const { review, search } = useReview();
+  const { id, review, shown, search } = useReview();
+  // An earlier round may have been a plan.
+  const { data } = useQuery({ ...proposal(id, shown.round), enabled: !shown.isCurrent });
+  const hasDiff = shown.isCurrent ? review.has_diff : (data?.has_diff ?? review.has_diff);
   const isPatch = search.patch !== undefined;
   return (
     <>
-      <h2 className="sr-only">{isPatch ? "Counter-patch" : review.has_diff ? "Diff" : "Plan"}</h2>
-      {isPatch ? (
-        <PatchPanel persona={search.patch ?? ""} />
-      ) : review.has_diff ? (
-        <DiffPanel {...place} />
-      ) : (
-        <PlanPanel />
-      )}
+      <h2 className="sr-only">{isPatch ? "Counter-patch" : hasDiff ? "Diff" : "Plan"}</h2>
+      {isPatch ? <PatchPanel persona={search.patch ?? ""} /> : hasDiff ? <DiffPanel {...place} /> : <PlanPanel />}
     </>
   );
 }
