@@ -1,5 +1,5 @@
 /** The diff of a review: file tree, lines and notes. The only part of this folder that pages use, with `parsePatch`. */
-import { lazy, type ReactNode, type Ref, Suspense, useEffect, useImperativeHandle, useState } from "react";
+import { lazy, type ReactNode, type Ref, Suspense, useCallback, useEffect, useImperativeHandle, useState } from "react";
 import { DiffTable } from "./DiffTable";
 import "./diff.css";
 import { FileTree } from "./FileTree";
@@ -80,6 +80,14 @@ function DiffOfContent(props: DiffProps) {
   const find = useFind(files, sections, () => go.place.current, go.goToMatch);
   const parts = useViewerParts(model, props);
 
+  const { goToFile } = go;
+  const openFile = useCallback(
+    (file: number) => {
+      setIsTreeOpen(false);
+      goToFile(file);
+    },
+    [goToFile],
+  );
   const currentPath = files[go.current]?.path;
   useEffect(() => {
     if (currentPath !== undefined) onCurrentFile?.(currentPath);
@@ -127,10 +135,7 @@ function DiffOfContent(props: DiffProps) {
           marks={seen}
           current={go.current}
           onViewed={model.markViewed}
-          onOpen={(file) => {
-            setIsTreeOpen(false);
-            go.goToFile(file);
-          }}
+          onOpen={openFile}
         />
       </div>
       <div className="diff-main">

@@ -37,6 +37,7 @@ const POOL = { workerFactory: () => new DiffWorker(), poolSize: 2, mainThreadMax
 const HIGHLIGHTER = { theme: THEMES, preferredHighlighter: "highlights" as const };
 /** If nothing is drawn by then, the table is shown. */
 const DRAW_TIMEOUT_MS = 10_000;
+const LATE_MS = 120;
 
 type Ids = { ids: readonly string[] };
 type PaneProps = CodeViewProps<Ids, undefined>;
@@ -185,6 +186,22 @@ function Pane(props: ViewerProps) {
     [scrollTo, notes, items, files],
   );
 
+  const late = useRef(0);
+  const tellPlace = useCallback<NonNullable<PaneProps["onScroll"]>>(
+    (_, viewer) => {
+      const tell = () => {
+        const place = isOwnScroll.current ? null : placeAt(viewer, scroller.current?.scrollTop ?? 0);
+        if (place !== null) onPlace(place);
+      };
+      tell();
+      // After a long way the files there are drawn only now.
+      clearTimeout(late.current);
+      late.current = window.setTimeout(tell, LATE_MS);
+    },
+    [onPlace],
+  );
+  useEffect(() => () => clearTimeout(late.current), []);
+
   const release = () => {
     isOwnScroll.current = false;
   };
@@ -226,13 +243,7 @@ function Pane(props: ViewerProps) {
         options={options}
         selectedLines={useMemo(() => toPane(selection, rows, files), [selection, rows, files])}
         onSelectedLinesChange={(next) => onSelect(next === null ? null : fromPane(next, rows, files))}
-        onScroll={useCallback<NonNullable<PaneProps["onScroll"]>>(
-          (scrollTop, viewer) => {
-            const place = isOwnScroll.current ? null : placeAt(viewer, scrollTop);
-            if (place !== null) onPlace(place);
-          },
-          [onPlace],
-        )}
+        onScroll={tellPlace}
         renderCustomHeader={(item) => renderHead(fileOfItem(item.id))}
         renderAnnotation={(...[{ metadata, lineNumber }, , { id: item }]) => (
           <>

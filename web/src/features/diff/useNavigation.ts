@@ -61,13 +61,15 @@ export function useNavigation(model: DiffModel, shape: string) {
     [fold, setPlace],
   );
 
+  const goToFile = useCallback((file: number) => goTo(headOf(file)), [goTo]);
+
   return {
     current,
     place,
     viewer,
     setViewer,
     setPlace,
-    goToFile: (file: number) => goTo(headOf(file)),
+    goToFile,
     goToPath: (path: string) => {
       const file = files.find((each) => each.path === path) ?? files.find((each) => each.oldPath === path);
       if (file !== undefined) goTo(headOf(file.index));
