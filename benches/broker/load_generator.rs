@@ -236,8 +236,8 @@ impl Head {
 
 /// The data of the last message of an event stream, which is the answer; others are notifications.
 fn last_message(stream: &[u8]) -> Vec<u8> {
-    let messages = stream.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
-    messages.filter(|data| !data.trim_ascii().is_empty()).last().unwrap_or_default().trim_ascii().to_vec()
+    let mut messages = stream.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
+    messages.rfind(|data| !data.trim_ascii().is_empty()).unwrap_or_default().trim_ascii().to_vec()
 }
 
 /// The structured part of a tool's answer. Most are not needed, and reading one costs the load more than

@@ -14,7 +14,7 @@ export function TopBanners() {
   const { pathname } = useLocation();
   const isSigningIn = pathname === "/sign-in";
   return (
-    <div className="flex flex-col" data-print="hide">
+    <section aria-label="Notices" className="flex flex-col" data-print="hide">
       {!isSigningIn && <Attention />}
       <DemoBanner />
       <UpdatedBanner />
@@ -22,7 +22,7 @@ export function TopBanners() {
       {!isSigningIn && <ConnectionBanner />}
       {/* The inbox tells it as its first item. */}
       {!isSigningIn && pathname !== "/" && <PoolBanner />}
-    </div>
+    </section>
   );
 }
 

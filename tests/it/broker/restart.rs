@@ -45,11 +45,17 @@ async fn a_claim_survives_a_restart_and_a_client_goes_on() {
     let client = broker.client();
     let review = client.submit("interrupted").await;
     let generation = client.claim(&review, "ada").await;
-    let before = client.status(&review).await;
+    let mut before = client.status(&review).await;
 
     let broker = broker.kill_and_restart().await;
 
-    assert_eq!(client.status(&review).await, before);
+    let mut after = client.status(&review).await;
+    let [was, is] = [&mut before, &mut after].map(|status| {
+        let ends = status["seats"][0].as_object_mut().unwrap().remove("lease_ends_at").unwrap();
+        ends.as_str().unwrap().parse::<jiff::Timestamp>().unwrap()
+    });
+    assert!(is.duration_since(was).abs().as_secs_f64() < 1.0, "the clocks were read again: {was}, {is}");
+    assert_eq!(after, before);
     let other = json!({ "review_id": review, "reviewer_id": "bob" });
     assert_eq!(client.refused("already_claimed", "claim_review", other).await["claimed_by"], "ada");
     assert_eq!(client.claim(&review, "ada").await, generation);

@@ -3,11 +3,16 @@
  * text around them, are written out as ‹U+202E›.
  */
 
-// C0 and C1 controls except tab and line feed, soft hyphen, zero width and bidi marks, invisible operators, variation
-// selectors beyond the common emoji one, interlinear annotations, byte order mark, tag characters.
-const HIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+/** Ranges of characters: controls except tab and line feed, zero width, bidi, invisible operators, tags and the like. */
+const HIDDEN_RANGES = [
+  "0000-0008 000b-001f 007f-009f 00ad 034f 061c 115f-1160 17b4-17b5 180b-180f 200b-200f 2028-202e 2060-206f",
+  "3164 fe00-fe0e feff ffa0 fff9-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff",
+].flatMap((line) => line.split(" "));
+
+const HIDDEN = new RegExp(
+  `[${HIDDEN_RANGES.map((range) => range.replace(/[0-9a-f]+/g, (code) => `\\u{${code}}`)).join("")}]`,
+  "gu",
+);
 
 export function inert(text: string): string {
   return text.replace(/\r\n/g, "\n").replace(HIDDEN, (character) => {
