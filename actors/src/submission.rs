@@ -103,7 +103,7 @@ impl Submissions {
             round: Round {
                 request_key: request.idempotency_key.clone(),
                 change_note: request.change_note.clone(),
-                required,
+                required: required.into(),
                 ..round
             },
         };
@@ -138,7 +138,7 @@ impl Submissions {
         let command = Command::Revise(Revise {
             proposer_id: request.proposer_id.clone(),
             completes: review.round.content_hash.clone(),
-            round: Round { request_key, change_note: request.change_note.clone(), required, ..round },
+            round: Round { request_key, change_note: request.change_note.clone(), required: required.into(), ..round },
             anchors: self.shared.until_shutdown(self.reanchor_findings(&review, &content)).await?,
         });
         let payload = CommandPayload { content: Some(content), expected_version, patch: None };

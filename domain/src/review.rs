@@ -238,8 +238,8 @@ pub struct Round {
     pub target: Option<Box<ReviewTarget>>,
     /// Personas without whose approval this content is not approved, whatever the policy says. The operator's panel rules
     /// name them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub required: Vec<String>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub required: Box<[String]>,
 }
 
 /// The state of a review, equal to its database rows. Seats and findings have rows of their own, so JSON leaves them out.

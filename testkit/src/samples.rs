@@ -73,7 +73,7 @@ pub fn round(content: &Content) -> Round {
         change_note: None,
         request_key: None,
         target: None,
-        required: Vec::new(),
+        required: Box::default(),
     }
 }
 

@@ -39,7 +39,7 @@ impl Draft {
             change_note: None,
             request_key: None,
             target,
-            required: Vec::new(),
+            required: Box::default(),
         };
         Self { content: Arc::new(content), round }
     }

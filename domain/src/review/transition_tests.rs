@@ -102,7 +102,7 @@ fn round(intent: &str, content_hash: ContentHash, diff: Option<DiffFacts>) -> Ro
         change_note,
         request_key,
         target,
-        required: Vec::new(),
+        required: Box::default(),
     }
 }
 

@@ -52,7 +52,7 @@ fn round(content: &Content) -> Round {
         change_note: None,
         request_key: None,
         target: None,
-        required: Vec::new(),
+        required: Box::default(),
     }
 }
 

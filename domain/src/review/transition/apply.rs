@@ -260,7 +260,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.round.content_hash = content_hash.clone();
             review.round.diff = Some(diff.clone());
             review.round.target = None;
-            review.round.required.clone_from(required);
+            review.round.required = required.as_slice().into();
             add_required_seats(review, at);
             decide_patch(review, persona, PatchStatus::Accepted, at);
             review.decision.take_if(|d| d.verdict == Verdict::Approved || review.status == Status::ChangesRequested);
