@@ -10,7 +10,7 @@ import { useTheme } from "../../theme";
 import { NO_CONTEXT, STEP } from "./context";
 import { NO_MARKS } from "./find";
 import { HeadNotePlace } from "./HeadNotePlace";
-import { gapOf, markRewritten, nameCommentButton, nameGaps, pressedGap } from "./paneDom";
+import { gapOf, markRewritten, nameCommentButton, nameGaps, pressedGap, reachScrollers } from "./paneDom";
 import { paintMatches } from "./paneFind";
 import { fromPane, type PaneSelection, paneSide, placeAt, sideOfPane, toPane, topOfLine } from "./paneSelection";
 import { PANE_CSS, readableTheme } from "./paneTheme";
@@ -119,6 +119,7 @@ function Pane(props: ViewerProps) {
     (host: HTMLElement, file: number) => {
       markRewritten(host);
       nameCommentButton(host);
+      reachScrollers(host);
       nameGaps(host, (index) => gapOf(sections[file], index), contexts[file] ?? NO_CONTEXT);
     },
     [sections, contexts],

@@ -46,10 +46,22 @@ export function nameCommentButton(host: HTMLElement): void {
   const root = host.shadowRoot;
   if (root === null || named.has(root)) return;
   named.add(root);
-  root.addEventListener("pointerover", () => {
+  const name = () => {
     const button = root.querySelector<HTMLElement>("[data-utility-button]:not([aria-label])");
     button?.setAttribute("aria-label", "Comment on the line");
-  });
+  };
+  // It is made by the first move over a line, which can follow the event that enters it.
+  root.addEventListener("pointerover", name);
+  root.addEventListener("pointermove", name);
+}
+
+/** Long lines scroll sideways inside of the view: what scrolls must be reachable by keyboard. */
+export function reachScrollers(host: HTMLElement): void {
+  for (const code of host.shadowRoot?.querySelectorAll<HTMLElement>("code[data-code]") ?? []) {
+    code.tabIndex = 0;
+    code.setAttribute("role", "group");
+    code.setAttribute("aria-label", "Lines");
+  }
 }
 
 const named = new WeakSet<ShadowRoot>();
