@@ -6,7 +6,7 @@ if (chromium === undefined) throw new Error("COUNTERSIGN_CHROMIUM is not set; ru
 
 export default defineConfig({
   testDir: "e2e",
-  outputDir: "test-results",
+  outputDir: "../target/browser-tests",
   // Each test has a broker and a browser of its own; two of each keep two cores busy.
   workers: 2,
   fullyParallel: true,

@@ -88,7 +88,10 @@ impl Submissions {
         let id = review_id(project.as_deref(), request.idempotency_key.as_deref());
         let preparing = Box::pin(self.prepare_first(project.as_deref(), id, request));
         let (Draft { content, round }, first_content) = self.shared.until_shutdown(preparing).await?;
-        let personas = named.unwrap_or_else(|| settings.panel.choose(request.category, &content.files).personas);
+        let required = settings.panel.required(request.category, &content.files);
+        let mut personas = named.unwrap_or_else(|| settings.panel.choose(request.category, &content.files).personas);
+        // A caller may add seats, but never remove those that the operator requires.
+        personas.extend(required.iter().filter(|persona| !personas.contains(persona)).cloned().collect::<Vec<_>>());
         let proposed = Proposed {
             id,
             policy: policy(request.policy.unwrap_or_default(), personas.len(), settings.max_rounds)?,
@@ -100,6 +103,7 @@ impl Submissions {
             round: Round {
                 request_key: request.idempotency_key.clone(),
                 change_note: request.change_note.clone(),
+                required: required.into(),
                 ..round
             },
         };
@@ -130,10 +134,11 @@ impl Submissions {
         let repeats = request_key.is_some() && request_key == review.round.request_key;
         let preparing = Box::pin(self.prepare_next(&review, request, repeats));
         let Draft { content, round } = self.shared.until_shutdown(preparing).await?;
+        let required = self.shared.settings.panel.required(review.category, &content.files);
         let command = Command::Revise(Revise {
             proposer_id: request.proposer_id.clone(),
             completes: review.round.content_hash.clone(),
-            round: Round { request_key, change_note: request.change_note.clone(), ..round },
+            round: Round { request_key, change_note: request.change_note.clone(), required: required.into(), ..round },
             anchors: self.shared.until_shutdown(self.reanchor_findings(&review, &content)).await?,
         });
         let payload = CommandPayload { content: Some(content), expected_version, patch: None };

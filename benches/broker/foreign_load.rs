@@ -25,7 +25,7 @@ struct Options {
     target: Target,
     clients: Vec<usize>,
     time: Duration,
-    /// Sizes of diffs; 0 is no diff.
+    /// Sizes of diffs; 0 means without a diff.
     diffs: Vec<usize>,
 }
 

@@ -32,6 +32,7 @@ pub(crate) async fn report(report: &mut Report, effort: Effort) {
     let lives = Arc::new(AtomicUsize::new(0));
     let large = tokio::spawn(review_again_and_again(server.port, Arc::clone(&lives)));
     let beside = others().await;
+    assert!(!large.is_finished(), "the large reviews failed");
     large.abort();
     let figure = |percent: usize| {
         Figure::new("large", format!("other callers beside a large diff, p{percent}"), beside.percentile(percent), "ms")

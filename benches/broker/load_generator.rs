@@ -110,7 +110,7 @@ impl Connection {
         (self.times[times / 2].as_secs_f64() * 1e3, last)
     }
 
-    /// Reads a page of the REST interface completely: its number of bytes.
+    /// Reads a text of the REST interface completely: its number of bytes.
     pub(crate) async fn get(&mut self, path: &str) -> usize {
         self.target.path = path.into();
         self.post("GET", "").await.unwrap().len()
@@ -119,10 +119,11 @@ impl Connection {
     /// Sends a request and reads the whole answer: the JSON message in it.
     async fn post(&mut self, method: &str, body: &str) -> Result<Vec<u8>, String> {
         let Target { host, path, token } = &self.target;
+        // A diff is only sent as a whole to a client that accepts text.
+        let accept = if method == "GET" { "text/x-diff" } else { "application/json, text/event-stream" };
         let mut request = format!(
             "{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
-             accept: application/json, text/event-stream\r\nmcp-protocol-version: {PROTOCOL_VERSION}\r\n\
-             content-length: {}\r\n",
+             accept: {accept}\r\nmcp-protocol-version: {PROTOCOL_VERSION}\r\ncontent-length: {}\r\n",
             body.len()
         );
         for (name, value) in [("mcp-session-id: ", &self.session), ("authorization: Bearer ", token)] {
@@ -236,8 +237,8 @@ impl Head {
 
 /// The data of the last message of an event stream, which is the answer; others are notifications.
 fn last_message(stream: &[u8]) -> Vec<u8> {
-    let messages = stream.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
-    messages.filter(|data| !data.trim_ascii().is_empty()).last().unwrap_or_default().trim_ascii().to_vec()
+    let mut messages = stream.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
+    messages.rfind(|data| !data.trim_ascii().is_empty()).unwrap_or_default().trim_ascii().to_vec()
 }
 
 /// The structured part of a tool's answer. Most are not needed, and reading one costs the load more than

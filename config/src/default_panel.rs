@@ -11,7 +11,7 @@ use crate::validate::{Tables, globs};
 pub(crate) const RULES: Tables = Tables {
     item: "rule",
     max: 50,
-    keys: &["category", "paths", "personas", "replace"],
+    keys: &["category", "paths", "personas", "replace", "required"],
     path: None,
     faults,
     expected: "a list of rules with personas and category or paths, such as \
@@ -40,8 +40,10 @@ fn faults(rule: &Table) -> Vec<String> {
     if !names.is_some_and(|names| (1..=MAX_SEATS).contains(&names.len()) && names.iter().all(is_name)) {
         faults.push(format!("personas must be a list of 1 to {MAX_SEATS} names"));
     }
-    if rule.get("replace").is_some_and(|value| !value.is_bool()) {
-        faults.push("replace must be true or false".to_owned());
+    for key in ["replace", "required"] {
+        if rule.get(key).is_some_and(|value| !value.is_bool()) {
+            faults.push(format!("{key} must be true or false"));
+        }
     }
     faults
 }

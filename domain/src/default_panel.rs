@@ -29,6 +29,10 @@ pub struct PanelRule {
     /// Whether its personas replace the default ones. Those of other rules stay.
     #[serde(default)]
     pub replace: bool,
+    /// Whether its personas must approve every proposal that it applies to, also if the proposer names other personas or
+    /// a weaker policy.
+    #[serde(default)]
+    pub required: bool,
 }
 
 /// A panel and the rules that led to it.
@@ -63,6 +67,20 @@ impl DefaultPanel {
             }
         }
         chosen
+    }
+}
+
+impl DefaultPanel {
+    /// The personas that must approve this content, whatever the proposer asks for.
+    pub fn required(&self, category: Option<Category>, files: &[AffectedFile]) -> Vec<String> {
+        let applied = self.rules.iter().filter(|rule| rule.required && rule.match_reason(category, files).is_some());
+        let mut personas: Vec<String> = Vec::new();
+        for persona in applied.flat_map(|rule| &rule.personas) {
+            if !personas.contains(persona) {
+                personas.push(persona.clone());
+            }
+        }
+        personas
     }
 }
 

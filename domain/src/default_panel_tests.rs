@@ -15,7 +15,7 @@ fn file(path: &str, old_path: Option<&str>) -> AffectedFile {
 fn rule(category: Option<Category>, paths: &[&str], personas: &[&str], replace: bool) -> PanelRule {
     let texts = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let paths = (!paths.is_empty()).then(|| Globs::new(texts(paths)).unwrap());
-    PanelRule { category, paths, personas: texts(personas), replace }
+    PanelRule { category, paths, personas: texts(personas), replace, required: false }
 }
 
 fn chosen(rules: Vec<PanelRule>, category: Option<Category>, files: &[AffectedFile]) -> (Vec<String>, Vec<String>) {
@@ -71,4 +71,18 @@ fn a_rule_may_replace_the_default_personas_but_not_those_of_other_rules() {
     let (personas, reasons) = chosen(rules, None, &[file("c", None)]);
     assert_eq!(personas, ["general", "performance"]);
     assert_eq!(reasons, ["any change: also performance"]);
+}
+
+#[test]
+fn required_personas_are_those_of_required_rules_that_apply() {
+    let required = |rule: PanelRule| PanelRule { required: true, ..rule };
+    let rules = vec![
+        required(rule(None, &["auth/**"], &["security"], false)),
+        rule(None, &["auth/**"], &["tests"], false),
+        required(rule(None, &["web/**"], &["architecture"], false)),
+    ];
+    let panel = DefaultPanel { rules, ..DefaultPanel::default() };
+    assert_eq!(panel.required(None, &[file("auth/login.rs", None)]), ["security"]);
+    assert_eq!(panel.required(None, &[file("moved.rs", Some("auth/login.rs"))]), ["security"]);
+    assert!(panel.required(None, &[file("README.md", None)]).is_empty());
 }

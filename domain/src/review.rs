@@ -236,6 +236,10 @@ pub struct Round {
     pub request_key: Option<String>,
     /// The commits that the active diff was taken from.
     pub target: Option<Box<ReviewTarget>>,
+    /// Personas without whose approval this content is not approved, whatever the policy says. The operator's panel rules
+    /// name them.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub required: Box<[String]>,
 }
 
 /// The state of a review, equal to its database rows. Seats and findings have rows of their own, so JSON leaves them out.

@@ -242,7 +242,7 @@ impl Session<'_> {
 
     /// Applies to the private index. Returns git's message if it rejects the diff.
     ///
-    /// A diff that cannot be read to its end is rejected even if git applies it, or fails at it: no reviewer can be told
+    /// A diff that cannot be read to its end is rejected even if git applies it, or fails at it: no reviewer can learn
     /// which files it changes.
     async fn apply(&mut self, part: &ApplyPart<'_>, direction: Direction) -> Result<Option<String>, GitError> {
         let applied = self.apply_as_git_reads_it(part, direction).await;

@@ -24,7 +24,7 @@ const CLEAN_CONFIG: [&str; 7] = [
     "core.protectNTFS=true",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
-    // GIT_GRAFT_FILE below is no advice to use grafts.
+    // Without the warning that git prints because GIT_GRAFT_FILE is set below.
     "advice.graftFileDeprecated=false",
     // The objects are temporary: they need be neither durable nor small.
     "core.fsync=none",

@@ -16,8 +16,12 @@ use rmcp::{
     ErrorData,
     model::{CallToolResult, ProtocolVersion},
 };
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use serde_json::{Map, Value};
+use std::{fmt, marker::PhantomData};
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25];
 
@@ -61,7 +65,30 @@ struct Message<'a> {
     id: MessageId,
     #[serde(borrow)]
     method: &'a str,
-    params: ToolCall,
+    params: Object<ToolCall>,
+}
+
+/// Reads a struct from a JSON object only. Serde also reads one from an array of its fields.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -101,7 +128,7 @@ fn is_plain_post(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 fn read(body: &Bytes) -> Option<(MessageId, ToolCall)> {
-    let Message { jsonrpc, id, method, params } = serde_json::from_slice(body).ok()?;
+    let Object(Message { jsonrpc, id, method, params: Object(params) }) = serde_json::from_slice(body).ok()?;
     let is_plain = |meta: &Map<String, Value>| !meta.keys().any(|key| key.starts_with(PROTOCOL_META_PREFIX));
     let is_call = jsonrpc == "2.0" && method == "tools/call" && params.meta.as_ref().is_none_or(is_plain);
     is_call.then_some((id, params))

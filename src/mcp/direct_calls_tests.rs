@@ -94,6 +94,7 @@ async fn every_other_message_is_left_to_rmcp() {
         added("task", json!({})),
         added("_meta", json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" })),
         json!([call]),
+        json!(["2.0", 1, "tools/call", { "name": "echo" }]),
         json!("text"),
     ] {
         let request = assert_left_to_rmcp(answer(&Echo, post(body.to_string())).await);

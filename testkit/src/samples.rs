@@ -65,7 +65,16 @@ pub fn content(intent: &str) -> Content {
 /// The first round of a review, with `content`.
 pub fn round(content: &Content) -> Round {
     let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Round { number: 1, content_hash, intent, diff: None, change_note: None, request_key: None, target: None }
+    Round {
+        number: 1,
+        content_hash,
+        intent,
+        diff: None,
+        change_note: None,
+        request_key: None,
+        target: None,
+        required: Box::default(),
+    }
 }
 
 /// The proposal of `content` as review `number`, with one seat per persona.

@@ -33,7 +33,9 @@ test("every field of every tool", async ({ broker, page }) => {
   }
 });
 
-test("addresses", async ({ broker, page }) => {
+test("addresses", async ({ broker, page, faults }) => {
+  // The broker refuses hidden characters in a search.
+  faults.expect(/status of 422/);
   await broker.agent("builder").propose("A change");
   const hostile = encodeURIComponent(`"><img src=x onerror="window.attacked=1">\u202e`);
   for (const path of [`/r?q=${hostile}&status=${hostile}`, `/r/1?file=${hostile}&line=${hostile}&round=${hostile}`]) {
@@ -64,7 +66,7 @@ async function expectInert(page: Page) {
         .filter((one) => one.tagName === "IMG" && new URL((one as HTMLImageElement).src).origin !== location.origin)
         .map((one) => one.outerHTML),
       embedded: elements
-        .filter((one) => /^(IFRAME|OBJECT|EMBED|FORM|BASE|META)$/.test(one.tagName))
+        .filter((one) => /^(IFRAME|OBJECT|EMBED|BASE|META)$/.test(one.tagName) || one.hasAttribute("action"))
         .map((one) => one.outerHTML),
       handlers: handlers.map((element) => element.outerHTML.slice(0, 200)),
       text: texts.join("\n"),

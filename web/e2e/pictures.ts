@@ -5,7 +5,7 @@ import type { Page } from "@playwright/test";
 import { test } from "./fixtures";
 import { EMPTY_PAGES, FULL_PAGES, open } from "./pages";
 
-const folder = process.env.COUNTERSIGN_PICTURES ?? "test-results/pictures";
+const folder = process.env.COUNTERSIGN_PICTURES ?? "../target/screenshots";
 const sizes = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 const themes = ["light", "dark"] as const;
 

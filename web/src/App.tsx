@@ -1,13 +1,11 @@
 import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Button } from "react-aria-components";
 import { Announcer } from "./Announcer";
 import logo from "./favicon.svg";
 import { useNeedsMe } from "./features/inbox/queries";
 import { keyOf } from "./keys/bindings";
-import { HelpSheet } from "./keys/HelpSheet";
 import { useKeys } from "./keys/KeysContext";
-import { Palette } from "./keys/Palette";
 import { useLive, useLiveSocket } from "./live/LiveContext";
 import { LiveDot } from "./live/LiveDot";
 import { useMe } from "./me";
@@ -16,10 +14,24 @@ import { Name } from "./text/UserText";
 import { useThemeAttribute } from "./theme";
 import { KeyHint } from "./ui/KeyHint";
 
+// Large parts that the first page does not need.
+const loadHelpSheet = () => import("./keys/HelpSheet").then(({ HelpSheet }) => ({ default: HelpSheet }));
+const loadPalette = () => import("./keys/Palette").then(({ Palette }) => ({ default: Palette }));
+const HelpSheet = lazy(loadHelpSheet);
+const Palette = lazy(loadPalette);
+const IDLE_MS = 2_000;
+
 /** The frame around every page: navigation, banners about the broker, help and palette. */
 export function App() {
   useThemeAttribute();
   const [sheet, setSheet] = useState<"help" | "palette" | null>(null);
+  const [wasSheetUsed, setSheetUsed] = useState(false);
+  if (sheet !== null && !wasSheetUsed) setSheetUsed(true);
+  useEffect(() => {
+    // Fetched when the page has settled, so that they open without delay.
+    const timer = setTimeout(() => void Promise.all([loadHelpSheet(), loadPalette()]).catch(() => {}), IDLE_MS);
+    return () => clearTimeout(timer);
+  }, []);
   const socket = useLiveSocket();
   const { isPaused } = useLive();
   const navigate = useNavigate();
@@ -46,8 +58,12 @@ export function App() {
         </main>
       </div>
       <Announcer />
-      <HelpSheet isOpen={sheet === "help"} onClose={() => setSheet(null)} />
-      <Palette isOpen={sheet === "palette"} onClose={() => setSheet(null)} />
+      {wasSheetUsed && (
+        <Suspense fallback={null}>
+          <HelpSheet isOpen={sheet === "help"} onClose={() => setSheet(null)} />
+          <Palette isOpen={sheet === "palette"} onClose={() => setSheet(null)} />
+        </Suspense>
+      )}
     </div>
   );
 }

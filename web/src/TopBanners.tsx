@@ -1,5 +1,5 @@
 import { Link, useLocation } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Attention } from "./Attention";
 import { useLive } from "./live/LiveContext";
 import { useMe } from "./me";
@@ -13,8 +13,9 @@ import { LastWords } from "./ui/PoolHelp";
 export function TopBanners() {
   const { pathname } = useLocation();
   const isSigningIn = pathname === "/sign-in";
+  const section = usePublishedHeight();
   return (
-    <div className="flex flex-col" data-print="hide">
+    <section ref={section} aria-label="Notices" className="flex flex-col" data-print="hide">
       {!isSigningIn && <Attention />}
       <DemoBanner />
       <UpdatedBanner />
@@ -22,8 +23,22 @@ export function TopBanners() {
       {!isSigningIn && <ConnectionBanner />}
       {/* The inbox tells it as its first item. */}
       {!isSigningIn && pathname !== "/" && <PoolBanner />}
-    </div>
+    </section>
   );
+}
+
+/** Publishes the height as `--banners`, so that a page as high as the window leaves room for them. */
+function usePublishedHeight() {
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const element = section.current;
+    if (element === null) return;
+    const publish = () => document.documentElement.style.setProperty("--banners", `${element.offsetHeight}px`);
+    const observer = new ResizeObserver(publish);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return section;
 }
 
 function DemoBanner() {

@@ -49,6 +49,8 @@ export const router = createRouter({
   routeTree: root.addChildren([inbox, start, reviews, review, preferences, signIn]),
   defaultPreload: "intent",
   scrollRestoration: true,
+  // Only what a page's parser has accepted: a wrong value in the address must not reach the page.
+  search: { strict: true },
 });
 
 declare module "@tanstack/react-router" {

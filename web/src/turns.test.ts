@@ -87,7 +87,7 @@ test("the seat is named where there can be several", () => {
   expect(myTurnWords(turn({ name: "ann", seat: "general" }), {})).toBe("your vote is missing");
 });
 
-test("a review that waits for many is told in a few words", () => {
+test("a review that waits for many is described in a few words", () => {
   const turns = ["r1", "r2", "r3", "r4"].map((name) => turn({ name }));
   expect(waitingWords({ waiting_on: turns })).toBe("r1 reviews, r2 reviews +2");
   expect(waitingWords({ waiting_on: [turn({ why: "unclaimed" }), turn({ why: "unclaimed" })] })).toBe(

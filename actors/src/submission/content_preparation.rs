@@ -31,7 +31,16 @@ pub(super) struct Draft {
 impl Draft {
     fn new(content: Content, diff: Option<DiffFacts>, target: Option<Box<ReviewTarget>>) -> Self {
         let (intent, content_hash) = (content.intent.clone(), content.hash());
-        let round = Round { number: 1, content_hash, intent, diff, change_note: None, request_key: None, target };
+        let round = Round {
+            number: 1,
+            content_hash,
+            intent,
+            diff,
+            change_note: None,
+            request_key: None,
+            target,
+            required: Box::default(),
+        };
         Self { content: Arc::new(content), round }
     }
 
@@ -280,7 +289,8 @@ impl Submissions {
         }
         let anchors = self.reanchor_findings(review, &prepared.content).await?;
         let replaces = review.round.content_hash.clone();
-        Ok((prepared.content, PatchedContent { patch, replaces, content_hash, diff, anchors }))
+        let required = self.shared.settings.panel.required(review.category, &prepared.content.files);
+        Ok((prepared.content, PatchedContent { patch, replaces, content_hash, diff, anchors, required }))
     }
 
     /// Adds a diff to `texts`, a content without one.

@@ -208,6 +208,8 @@ pub struct PatchedContent {
     pub diff: DiffFacts,
     /// As in [`Revise`].
     pub anchors: Vec<(FindingNumber, Anchor)>,
+    /// As in [`Round`].
+    pub required: Vec<String>,
 }
 
 impl Command {

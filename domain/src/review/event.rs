@@ -149,6 +149,9 @@ pub enum Event {
         requeued: Requeued,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         anchors: Vec<Anchored>,
+        /// As in [`Round`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        required: Vec<String>,
     },
     CounterPatchRejected {
         by: String,

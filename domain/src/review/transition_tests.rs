@@ -94,7 +94,16 @@ fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Propose {
 
 fn round(intent: &str, content_hash: ContentHash, diff: Option<DiffFacts>) -> Round {
     let (change_note, request_key, target) = (None, None, None);
-    Round { number: 1, content_hash, intent: intent.into(), diff, change_note, request_key, target }
+    Round {
+        number: 1,
+        content_hash,
+        intent: intent.into(),
+        diff,
+        change_note,
+        request_key,
+        target,
+        required: Box::default(),
+    }
 }
 
 /// The review that a proposal creates.
@@ -279,6 +288,7 @@ fn acceptance(review: &Review, persona: Option<&str>) -> AcceptCounterPatch {
             content_hash: hash(2_000 + review.version),
             diff: facts(DiffCheck::Applies { to: AppliesTo::Base, tree_id: None }),
             anchors: Vec::new(),
+            required: Vec::new(),
         }),
     }
 }

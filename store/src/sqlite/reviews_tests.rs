@@ -84,6 +84,7 @@ impl StoredReview {
             content_hash: content.hash(),
             diff: DiffFacts { base_commit: None, base_named: false, patch_id: None, check: applies, head: None },
             anchors: Vec::new(),
+            required: Vec::new(),
         };
         let accept = AcceptCounterPatch { by: None, persona: None, patched: Some(patched) };
         self.apply(Command::AcceptCounterPatch(accept), Some(content)).await;

@@ -44,7 +44,16 @@ fn content(intent: &str, description: Option<String>) -> Content {
 
 fn round(content: &Content) -> Round {
     let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Round { number: 1, content_hash, intent, diff: None, change_note: None, request_key: None, target: None }
+    Round {
+        number: 1,
+        content_hash,
+        intent,
+        diff: None,
+        change_note: None,
+        request_key: None,
+        target: None,
+        required: Box::default(),
+    }
 }
 
 impl Model {

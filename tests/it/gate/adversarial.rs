@@ -5,9 +5,10 @@
 //! operator's settings, or the repository on the server.
 
 use crate::support::{
-    approvals::{approve, approve_staged, git, install, stage},
+    approvals::{approve, approve_staged, git, install, propose, stage, staged},
     broker::TestBroker,
     command::{CommandOutput, command_in},
+    reviews::verdict,
 };
 use serde_json::json;
 use std::{
@@ -656,4 +657,41 @@ async fn an_approval_of_another_project_does_not_count_once_its_base_is_fetched(
     std::fs::write(clone.join("greeting.txt"), "evil\n").unwrap();
     git(&clone, &["add", "--all"]);
     assert_eq!(gate(&clone).await.code, 1);
+}
+
+/// The proposer cannot vote the operator's panel away.
+#[tokio::test]
+async fn a_required_persona_must_approve_whatever_the_proposer_asks_for() {
+    let rule = "[[panel.rules]]\npaths = ['greeting.txt']\npersonas = ['security']\nrequired = true\n";
+    let broker = TestBroker::with_settings(rule).await;
+    let vote = async |review: &str, persona: &str, by: &str| {
+        let claim = json!({ "review_id": review, "reviewer_id": by, "persona": persona });
+        broker.client().call("claim_review", claim).await;
+        broker.client().call("submit_verdict", verdict(review, by, "approved")).await;
+        broker.client().status(review).await["status"].clone()
+    };
+    let lax = json!({ "rule": "min_approvals", "min_approvals": 1 });
+    for personas in [json!(["general"]), json!(["poetry", "general"])] {
+        let word = format!("zwei {personas}");
+        stage(&broker, &word);
+        let diff = staged(&broker, &[]);
+        let review = propose(&broker, json!({ "diff": diff, "personas": personas, "policy": lax })).await;
+        assert_ne!(vote(&review, "general", "ada").await, "approved", "{personas}");
+        assert_eq!(broker.command(&["gate"]).finish().await.code, 1, "{personas}");
+        assert_eq!(vote(&review, "security", "eve").await, "approved", "{personas}");
+        assert_eq!(broker.command(&["gate"]).finish().await.code, 0, "{personas}");
+        broker.repo().git(&["reset", "--quiet", "--hard"]);
+    }
+    // The guarded file comes in the second round.
+    broker.repo().write("harmless.txt", "x\n");
+    broker.repo().git(&["add", "--all"]);
+    let review =
+        propose(&broker, json!({ "diff": staged(&broker, &[]), "personas": ["general"], "policy": lax })).await;
+    stage(&broker, "later");
+    let next = json!({ "review_id": review, "intent": "more", "diff": staged(&broker, &[]) });
+    broker.client().call("create_review", next).await;
+    assert_ne!(vote(&review, "general", "ada").await, "approved");
+    assert_eq!(broker.command(&["gate"]).finish().await.code, 1);
+    assert_eq!(vote(&review, "security", "eve").await, "approved");
+    assert_eq!(broker.command(&["gate"]).finish().await.code, 0);
 }

@@ -1,1 +1,1 @@
-import{Ft as e}from"./Page.js";import{n as t,r as n}from"./useMatch.js";function r(r){let i=e();return n(i.stores.location,t(r,i))}export{r as t};
+import{t as e}from"./useRouter.js";import{n as t,r as n}from"./useMatch.js";function r(r){let i=e();return n(i.stores.location,t(r,i))}export{r as t};

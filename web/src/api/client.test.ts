@@ -71,7 +71,7 @@ test("an answer that is not the broker's is a refusal as well", async () => {
   }
 });
 
-test("no answer is told from an answer, and from a call that was given up", async () => {
+test("no answer differs from an answer and from a call that was given up", async () => {
   broker(() => Promise.reject(new TypeError("network")));
   await expect(call("list_projects", {})).rejects.toBeInstanceOf(Unreachable);
   broker(() => Promise.reject(new DOMException("gone", "AbortError")));

@@ -72,20 +72,23 @@ function Search({ onClose }: { onClose: () => void }) {
           className="w-full bg-transparent py-3 text-base outline-none placeholder:text-dim [&::-webkit-search-cancel-button]:hidden"
         />
       </SearchField>
-      <Menu
-        aria-label="Results"
-        items={sections}
-        onAction={(key) => choose(String(key))}
-        renderEmptyState={() => <p className="px-3 py-6 text-center text-dim">Nothing matches.</p>}
-        className="max-h-96 overflow-y-auto p-2 outline-none"
-      >
-        {(section) => (
-          <MenuSection id={section.id} className="mb-2">
-            <Header className="px-3 py-1 text-xs font-semibold text-dim">{section.title}</Header>
-            <Collection items={section.entries}>{(entry) => <EntryItem entry={entry} />}</Collection>
-          </MenuSection>
-        )}
-      </Menu>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
+      <div className="max-h-96 overflow-y-auto" tabIndex={0}>
+        <Menu
+          aria-label="Results"
+          items={sections}
+          onAction={(key) => choose(String(key))}
+          renderEmptyState={() => <p className="px-3 py-6 text-center text-dim">Nothing matches.</p>}
+          className="p-2 outline-none"
+        >
+          {(section) => (
+            <MenuSection id={section.id} className="mb-2">
+              <Header className="px-3 py-1 text-xs font-semibold text-dim">{section.title}</Header>
+              <Collection items={section.entries}>{(entry) => <EntryItem entry={entry} />}</Collection>
+            </MenuSection>
+          )}
+        </Menu>
+      </div>
     </Autocomplete>
   );
 }

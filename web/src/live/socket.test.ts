@@ -129,7 +129,7 @@ test("a broker that accepts connections and never answers is asked again", async
   expect(live.getSnapshot().failures).toBeGreaterThanOrEqual(11);
 });
 
-test("refusals are told apart: sign in, another database, or try again", async () => {
+test("refusals are distinguished: sign in, another database, or try again", async () => {
   const states: string[] = [];
   for (const status of [401, 422, 503]) {
     vi.stubGlobal("fetch", () => Promise.resolve(new Response("", { status })));

@@ -70,6 +70,10 @@ const components: Components = {
   th: ({ children }) => <th className="border border-line px-2 py-1 text-left">{children}</th>,
   td: ({ children }) => <td className="border border-line px-2 py-1">{children}</td>,
   hr: () => <hr className="my-4 border-line" />,
+  // Of a task list; a text cannot contain any other.
+  input: ({ checked }) => (
+    <input type="checkbox" checked={checked === true} disabled aria-label={checked === true ? "done" : "not done"} />
+  ),
 };
 
 /** Lines of the source, counted from 1. Every line lies between `first` and `last` of exactly one block. */

@@ -19,8 +19,8 @@ export function Dialog({ title, isOpen, onClose, children, isWide = false }: Dia
       className="fixed inset-0 z-40 flex items-start justify-center overflow-y-auto bg-scrim p-2 pt-16"
     >
       <Modal className={`w-full ${isWide ? "max-w-3xl" : "max-w-lg"} rounded border border-line bg-bg shadow-dialog`}>
-        <AriaDialog className="flex max-h-[84vh] flex-col outline-none">
-          <div className="flex items-center justify-between gap-4 border-b border-line py-2 pr-2 pl-4">
+        <AriaDialog className="max-h-[84vh] overflow-y-auto rounded outline-none">
+          <div className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-line bg-bg py-2 pr-2 pl-4">
             <Heading slot="title" className="text-base font-semibold">
               {title}
             </Heading>
@@ -32,7 +32,7 @@ export function Dialog({ title, isOpen, onClose, children, isWide = false }: Dia
               <span aria-hidden="true">✕</span>
             </Button>
           </div>
-          <div className="overflow-y-auto p-4">{children}</div>
+          <div className="p-4">{children}</div>
         </AriaDialog>
       </Modal>
     </ModalOverlay>

@@ -8,22 +8,22 @@ import { Age } from "./Time";
 
 /** The widths of the columns that rows of reviews share on a wide screen. */
 export const columns = {
-  status: "shrink-0 lg:w-40",
-  title: "min-w-0 max-lg:order-first max-lg:w-full lg:flex-1",
-  issues: "shrink-0 max-lg:empty:hidden lg:w-24",
-  seats: "shrink-0 max-lg:empty:hidden lg:w-24",
-  author: "truncate lg:w-32 lg:shrink-0",
-  cost: "shrink-0 text-right lg:w-14",
-  age: "shrink-0 text-right max-lg:ml-auto lg:w-14",
+  status: "shrink-0 xl:w-40",
+  title: "min-w-0 max-xl:order-first max-xl:w-full xl:flex-1",
+  issues: "shrink-0 max-xl:empty:hidden xl:w-24",
+  seats: "shrink-0 max-xl:empty:hidden xl:w-24",
+  author: "truncate xl:w-32 xl:shrink-0",
+  cost: "shrink-0 text-right xl:w-14",
+  age: "shrink-0 text-right max-xl:ml-auto xl:w-14",
 };
 
 /** Number and title, which open the review from anywhere in its row. */
 export const titleLink =
   "flex items-baseline gap-2 text-text no-underline after:absolute after:inset-0 hover:no-underline focus-visible:outline-none focus-visible:after:rounded-sm focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent";
-export const titleNumber = "shrink-0 text-dim lg:w-12";
-export const titleText = "line-clamp-2 font-medium lg:line-clamp-1";
+export const titleNumber = "shrink-0 text-dim xl:w-12";
+export const titleText = "line-clamp-2 font-medium xl:line-clamp-1";
 /** The small line below the title. */
-export const smallPrint = "flex flex-wrap gap-x-3 text-xs text-dim lg:pl-14";
+export const smallPrint = "flex flex-wrap gap-x-3 text-xs text-dim xl:pl-14";
 
 export function Issues({ row }: { row: ReviewRow }) {
   const open = row.open_issues;
@@ -46,7 +46,7 @@ export function Author({ row }: { row: ReviewRow }) {
 /** On a narrow screen an unknown cost is left out. */
 export function Cost({ row }: { row: ReviewRow }) {
   return (
-    <span className={row.cost_usd === undefined ? "max-lg:hidden" : ""}>
+    <span className={row.cost_usd === undefined ? "max-xl:hidden" : ""}>
       <span className="sr-only">cost </span>
       <Money usd={row.cost_usd} />
     </span>

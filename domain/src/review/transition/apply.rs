@@ -52,6 +52,18 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
     }
 }
 
+/// Adds the seats that the active content requires and the review does not have.
+fn add_required_seats(review: &mut Review, at: Timestamp) {
+    for persona in review.round.required.clone() {
+        if review.seats.iter().all(|seat| seat.persona != persona) {
+            review.seats.push(Seat::new(persona, at));
+            if review.status == Status::Claimed {
+                review.status = Status::InReview;
+            }
+        }
+    }
+}
+
 fn branch(round: &Round) -> Option<String> {
     Some(round.target.as_ref()?.branch()?.to_owned())
 }
@@ -104,6 +116,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             anchor(review, anchors);
             review.status = Status::Pending;
+            add_required_seats(review, at);
         }
         Event::Claimed { persona, by, generation, lease_ends, by_operator, diff } => {
             if *by_operator {
@@ -242,11 +255,13 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             escalate(review, *escalation, at);
         }
-        Event::CounterPatchAccepted { persona, content_hash, diff, requeued, anchors, .. } => {
+        Event::CounterPatchAccepted { persona, content_hash, diff, requeued, anchors, required, .. } => {
             anchor(review, anchors);
             review.round.content_hash = content_hash.clone();
             review.round.diff = Some(diff.clone());
             review.round.target = None;
+            review.round.required = required.as_slice().into();
+            add_required_seats(review, at);
             decide_patch(review, persona, PatchStatus::Accepted, at);
             review.decision.take_if(|d| d.verdict == Verdict::Approved || review.status == Status::ChangesRequested);
             requeue(review, requeued, at);

@@ -56,6 +56,7 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch, lease_ends: Ti
         diff: patched.diff,
         requeued: requeued(review, freed),
         anchors: findings::reanchor(review, &patched.anchors),
+        required: patched.required,
     };
     Ok((vec![accepted], Reply::Done))
 }

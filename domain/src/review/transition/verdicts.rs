@@ -181,6 +181,11 @@ fn blocks(review: &Review, raised: &[FindingRaised], resolved: &[FindingResolved
 
 /// The status that the votes lead to.
 pub(super) fn status_by(review: &Review, votes: &[Option<Verdict>], blocks: bool) -> Status {
+    let is_missing = |persona: &String| {
+        let votes = review.seats.iter().zip(votes).filter(|(seat, _)| seat.persona == *persona);
+        !votes.into_iter().any(|(_, vote)| *vote == Some(Verdict::Approved))
+    };
+    let blocks = blocks || review.round.required.iter().any(is_missing);
     match review.policy.outcome(votes, blocks) {
         Outcome::Undecided => Status::InReview,
         Outcome::Approved => Status::Approved,

@@ -5,20 +5,18 @@
 import { canUseWASM, preloadHighlighter, registerCustomTheme } from "@pierre/diffs";
 import { CodeView, type CodeViewHandle, type CodeViewProps, WorkerPoolContextProvider } from "@pierre/diffs/react";
 import DiffWorker from "@pierre/diffs/worker/worker.js?worker";
-import { type KeyboardEvent, useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState } from "react";
-import { useAreKeysOn } from "../../keys/preference";
+import { type RefObject, useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState } from "react";
 import { useTheme } from "../../theme";
 import { NO_CONTEXT, STEP } from "./context";
-import { actionOfKey, between, type Cursor, cursorOf, cursorRow } from "./cursor";
-import "./diff.css";
-import { gapWords } from "./GapBar";
+import { NO_MARKS } from "./find";
 import { HeadNotePlace } from "./HeadNotePlace";
-import type { LineRange, Side } from "./notes";
+import { gapOf, markRewritten, nameCommentButton, nameGaps, pressedGap, reachScrollers } from "./paneDom";
 import { paintMatches } from "./paneFind";
+import { fromPane, type PaneSelection, paneSide, placeAt, sideOfPane, toPane, topOfLine } from "./paneSelection";
 import { PANE_CSS, readableTheme } from "./paneTheme";
-import { findRow, isLineRow, pathOn } from "./rows";
 import { useFocusAnchor } from "./useFocusAnchor";
 import { fileOfItem, itemId, usePaneItems } from "./usePaneItems";
+import { usePaneKeys } from "./usePaneKeys";
 import { HEAD_HEIGHT } from "./useRowScroll";
 import type { GapAction, Place, ViewerProps } from "./viewer";
 
@@ -39,11 +37,28 @@ const POOL = { workerFactory: () => new DiffWorker(), poolSize: 2, mainThreadMax
 const HIGHLIGHTER = { theme: THEMES, preferredHighlighter: "highlights" as const };
 /** If nothing is drawn by then, the table is shown. */
 const DRAW_TIMEOUT_MS = 10_000;
+const LATE_MS = 120;
 
 type Ids = { ids: readonly string[] };
 type PaneProps = CodeViewProps<Ids, undefined>;
 type PaneHandle = CodeViewHandle<Ids, undefined>;
-type Selection = NonNullable<PaneProps["selectedLines"]>;
+
+const FIXED_OPTIONS = {
+  theme: THEMES,
+  preferredHighlighter: "highlights",
+  diffIndicators: "classic",
+  hunkSeparators: "line-info-basic",
+  // Gaps are ours: the viewer must not open any by itself.
+  collapsedContextThreshold: 0,
+  expansionLineCount: STEP,
+  stickyHeaders: true,
+  enableLineSelection: true,
+  enableGutterUtility: true,
+  lineHoverHighlight: "number",
+  itemMetrics: { lineHeight: 20, diffHeaderHeight: HEAD_HEIGHT },
+  layout: { paddingTop: 0, paddingBottom: 0, gap: 0 },
+  unsafeCSS: PANE_CSS,
+} satisfies PaneProps["options"];
 
 export function DiffPane(props: ViewerProps) {
   if (!canUseWASM()) throw new Error("WebAssembly with SIMD is not available: the diff is shown without colours");
@@ -54,294 +69,139 @@ export function DiffPane(props: ViewerProps) {
   );
 }
 
-const sideOfPane = (side: string | undefined): Side => (side === "deletions" ? "old" : "new");
-const paneSide = (side: Side) => (side === "old" ? ("deletions" as const) : ("additions" as const));
-
 function Pane(props: ViewerProps) {
-  const { files, sections, rows, contexts, layout, wrap, selection, marks } = props;
-  const { onSelect, onComment, onExpand, onPlace, renderHead, renderNote, renderElsewhere, handle } = props;
+  const { files, sections, rows, contexts, layout, wrap, selection, marks, notes } = props;
+  const { onSelect, onComment, onExpand, onPlace, renderHead, renderNote, renderElsewhere, onShowLine } = props;
   const view = useRef<PaneHandle>(null);
   const scroller = useRef<HTMLDivElement | null>(null);
-  const cursor = useRef<Cursor | null>(null);
-  const side = useRef<Side | null>(null);
+  // The page scrolled, not the reader: the place stays the one that it went to.
   const isOwnScroll = useRef(false);
-  const areKeysOn = useAreKeysOn();
   const { shown } = useTheme();
   const items = usePaneItems(props);
   useFocusAnchor(scroller, items);
-  const [failure, setFailure] = useState<Error | null>(null);
-  if (failure !== null) throw failure;
-  cursor.current = cursorOf(selection, cursor.current);
-
-  useEffect(() => {
-    // The viewer would log that it cannot be loaded, and draw nothing.
-    preloadHighlighter({ themes: Object.values(THEMES), langs: [], preferredHighlighter: "highlights" }).catch(
-      setFailure,
-    );
-    const timer = setTimeout(() => {
-      const isDrawn = scroller.current?.querySelector("diffs-container") != null;
-      if (!isDrawn) setFailure(new Error("the highlighting view drew nothing"));
-    }, DRAW_TIMEOUT_MS);
-    return () => clearTimeout(timer);
-  }, []);
-
-  const selectedLines = useMemo((): Selection | null => {
-    if (selection === null) return null;
-    const file = rows[findRow(rows, files, selection, "start")]?.file;
-    const own = file === undefined ? undefined : files[file];
-    if (own === undefined) return null;
-    const on = paneSide(selection.side);
-    return { id: itemId(own), range: { start: selection.start, end: selection.end, side: on, endSide: on } };
-  }, [selection, rows, files]);
-
-  const toRange = useCallback(
-    ({ id, range }: Selection): LineRange | null => {
-      const file = files[fileOfItem(id)];
-      if (file === undefined) return null;
-      const [from, to] = [sideOfPane(range.side), sideOfPane(range.endSide ?? range.side)];
-      const on = (own: Side, line: number): LineRange => ({
-        path: pathOn(file, own),
-        side: own,
-        start: line,
-        end: line,
-      });
-      if (from === to)
-        return {
-          ...on(from, range.start),
-          start: Math.min(range.start, range.end),
-          end: Math.max(range.start, range.end),
-        };
-      const place = { rows, files };
-      return between(
-        place,
-        findRow(rows, files, on(from, range.start), "start"),
-        findRow(rows, files, on(to, range.end), "start"),
-      );
-    },
-    [rows, files],
-  );
+  useFailure(scroller);
+  const rendered = () => view.current?.getInstance()?.getRenderedItems() ?? [];
 
   const scrollTo = useCallback(
-    ({ file, side: own, line }: Place, align: "start" | "center" | "nearest") => {
-      const id = files[file] === undefined ? null : itemId(files[file]);
-      if (id === null) return;
+    ({ file, side, line }: Place, align: "center" | "nearest") => {
+      const own = files[file];
+      if (own === undefined) return;
+      const to = { id: itemId(own), behavior: "instant" as const };
       isOwnScroll.current = true;
-      if (line === null) view.current?.scrollTo({ type: "item", id, align: "start", behavior: "instant" });
-      else
-        view.current?.scrollTo({ type: "line", id, lineNumber: line, side: paneSide(own), align, behavior: "instant" });
+      if (line === null) view.current?.scrollTo({ ...to, type: "item", align: "start" });
+      else view.current?.scrollTo({ ...to, type: "line", lineNumber: line, side: paneSide(side), align });
+      onPlace({ file, side, line });
     },
-    [files],
+    [files, onPlace],
   );
-
-  const show = useCallback(
-    (place: Place) => {
-      scrollTo(place, "center");
-      onPlace(place);
+  const onLineKey = usePaneKeys({
+    ...props,
+    firstInSight: () => {
+      const instance = view.current?.getInstance();
+      return instance === undefined ? null : placeAt(instance, scroller.current?.scrollTop ?? 0);
     },
-    [scrollTo, onPlace],
-  );
+    onMove: (place) => scrollTo(place, "nearest"),
+  });
 
-  const gapAt = useCallback(
-    (file: number, index: number) => {
-      const own = sections[file];
-      return own?.sections[index]?.gap ?? (index === own?.sections.length ? own.tail : null) ?? null;
-    },
-    [sections],
-  );
-
-  /** The button that expands a gap, and what it does. It lies in a shadow root. */
+  /** The gap whose button was pressed. It lies in a shadow root. */
   const expansionAt = (event: Event): GapAction | null => {
-    const path = event.composedPath().filter((node): node is Element => node instanceof Element);
-    const button = path.find((node) => node.matches("[data-expand-button], [data-unmodified-lines]"));
-    const index = path.find((node) => node.hasAttribute("data-expand-index"))?.getAttribute("data-expand-index");
-    const host = path.find((node) => node.localName === "diffs-container");
-    const item = view.current
-      ?.getInstance()
-      ?.getRenderedItems()
-      .find(({ element }) => element === host);
-    if (button === undefined || index == null || item === undefined) return null;
-    const file = fileOfItem(item.id);
-    const gap = gapAt(file, Number(index));
-    if (gap === null) return null;
-    const from = button.hasAttribute("data-expand-up")
-      ? "start"
-      : button.hasAttribute("data-expand-down")
-        ? "end"
-        : "all";
-    return { file, gap: gap.index, from: gap.hidden !== null && gap.hidden <= STEP ? "all" : from };
+    const pressed = pressedGap(event);
+    const item = rendered().find(({ element }) => element === pressed?.host);
+    const file = item === undefined ? -1 : fileOfItem(item.id);
+    const gap = pressed === null ? null : gapOf(sections[file], pressed.index);
+    if (pressed === null || gap === null) return null;
+    const isSmall = gap.hidden !== null && gap.hidden <= STEP;
+    return { file, gap: gap.index, from: isSmall ? "all" : pressed.from };
   };
 
-  /** Names the buttons of gaps and says what lies in a gap: the viewer does neither. */
-  const labelGaps = useCallback(
+  // After each drawing of a file, and when what is drawn has other words.
+  const dress = useCallback(
     (host: HTMLElement, file: number) => {
-      for (const separator of host.shadowRoot?.querySelectorAll<HTMLElement>("[data-expand-index]") ?? []) {
-        const gap = gapAt(file, Number(separator.dataset.expandIndex));
-        if (gap === null) continue;
-        const text = separator.querySelector("[data-unmodified-lines]");
-        const words = gapWords(gap, contexts[file] ?? NO_CONTEXT);
-        if (text !== null) text.textContent = gap.section === "" ? words : `${words}   ${gap.section}`;
-        for (const button of separator.querySelectorAll<HTMLElement>("[data-expand-button]")) {
-          const isUp = button.hasAttribute("data-expand-up");
-          const more = `Show ${STEP} more lines ${isUp ? "below" : "above"}`;
-          button.setAttribute("aria-label", button.hasAttribute("data-expand-both") ? "Show these lines" : more);
-          button.tabIndex = 0;
-        }
-      }
+      markRewritten(host);
+      nameCommentButton(host);
+      reachScrollers(host);
+      nameGaps(host, (index) => gapOf(sections[file], index), contexts[file] ?? NO_CONTEXT);
     },
-    [gapAt, contexts],
+    [sections, contexts],
   );
-
-  const paint = useCallback(() => {
-    const rendered = view.current?.getInstance()?.getRenderedItems() ?? [];
+  const paint = () =>
     paintMatches(
-      rendered.map(({ id, element }) => ({ file: fileOfItem(id), root: element.shadowRoot })),
+      rendered().map(({ id, element }) => ({ file: fileOfItem(id), root: element.shadowRoot })),
       marks,
     );
-  }, [marks]);
-  useEffect(() => {
-    paint();
-    return () => paintMatches([], { pattern: null, current: null });
-  }, [paint]);
-
-  const comment = (line: Selection) => {
-    const range = toRange(line);
+  const comment = (line: PaneSelection) => {
+    const range = fromPane(line, rows, files);
     if (range !== null) onComment(range);
   };
-  const latest = useRef({ labelGaps, paint, comment });
-  latest.current = { labelGaps, paint, comment };
+  const latest = useRef({ dress, paint, comment });
+  latest.current = { dress, paint, comment };
   useEffect(() => {
-    for (const { id, element } of view.current?.getInstance()?.getRenderedItems() ?? [])
-      labelGaps(element, fileOfItem(id));
-  }, [labelGaps]);
+    for (const { id, element } of view.current?.getInstance()?.getRenderedItems() ?? []) dress(element, fileOfItem(id));
+  }, [dress]);
+  useEffect(() => {
+    if (marks.pattern !== null) latest.current.paint();
+    return () => paintMatches([], NO_MARKS);
+  }, [marks]);
 
   const options = useMemo(
-    (): NonNullable<PaneProps["options"]> => ({
-      theme: THEMES,
-      themeType: shown,
-      preferredHighlighter: "highlights",
-      diffStyle: layout,
-      overflow: wrap ? "wrap" : "scroll",
-      diffIndicators: "classic",
-      hunkSeparators: "line-info-basic",
-      // Gaps are ours: the viewer must not open any by itself.
-      collapsedContextThreshold: 0,
-      expansionLineCount: STEP,
-      stickyHeaders: true,
-      enableLineSelection: true,
-      enableGutterUtility: true,
-      lineHoverHighlight: "number",
-      onGutterUtilityClick: (range: Selection["range"], context: { item: { id: string } }) =>
-        latest.current.comment({ id: context.item.id, range }),
-      itemMetrics: { lineHeight: 20, diffHeaderHeight: HEAD_HEIGHT },
-      layout: { paddingTop: 0, paddingBottom: 0, gap: 0 },
-      unsafeCSS: PANE_CSS,
-      onPostRender: (host, _instance, phase, context) => {
-        if (phase === "unmount") return;
-        markRewritten(host);
-        nameCommentButton(host);
-        latest.current.labelGaps(host, fileOfItem(context.item.id));
-        latest.current.paint();
-      },
-    }),
+    () =>
+      ({
+        ...FIXED_OPTIONS,
+        themeType: shown,
+        diffStyle: layout,
+        overflow: wrap ? "wrap" : "scroll",
+        onGutterUtilityClick: (range: PaneSelection["range"], context: { item: { id: string } }) =>
+          latest.current.comment({ id: context.item.id, range }),
+        onPostRender: (host: HTMLElement, _: unknown, phase: string, context: { item: { id: string } }) => {
+          if (phase === "unmount") return;
+          latest.current.dress(host, fileOfItem(context.item.id));
+          latest.current.paint();
+        },
+      }) satisfies PaneProps["options"],
     [shown, layout, wrap],
   );
 
-  const onScroll = useCallback<NonNullable<PaneProps["onScroll"]>>(
-    (scrollTop, viewer) => {
-      if (isOwnScroll.current) return;
-      const top = scrollTop + HEAD_HEIGHT;
-      const item = viewer.getRenderedItems().findLast(({ id }) => (viewer.getTopForItem(id) ?? 0) < top);
-      if (item === undefined) return;
-      const anchor =
-        item.type === "diff"
-          ? item.instance.getNumericScrollAnchor(top - (viewer.getTopForItem(item.id) ?? 0))
-          : undefined;
-      onPlace({ file: fileOfItem(item.id), side: sideOfPane(anchor?.side), line: anchor?.lineNumber ?? null });
-    },
-    [onPlace],
-  );
-
   useImperativeHandle(
-    handle,
+    props.handle,
     () => ({
-      show,
+      show: (place) => scrollTo(place, "center"),
       showNote: (id) => {
-        const file = props.notes.fileOf.get(id);
+        const file = notes.fileOf.get(id);
         const item = file === undefined ? undefined : items[file];
-        const found =
-          item?.type === "diff" ? item.annotations.find(({ metadata }) => metadata.ids.includes(id)) : undefined;
-        if (file === undefined || found === undefined) {
-          isOwnScroll.current = true;
-          view.current?.scrollTo({ type: "position", position: Number.MAX_SAFE_INTEGER, behavior: "instant" });
-        } else show({ file, side: sideOfPane(found.side), line: found.lineNumber === 0 ? null : found.lineNumber });
+        const annotations = item?.type === "diff" ? item.annotations : [];
+        const found = annotations.find(({ metadata }) => metadata.ids.includes(id));
+        if (file !== undefined && found !== undefined)
+          scrollTo({ file, side: sideOfPane(found.side), line: found.lineNumber || null }, "center");
+        else view.current?.scrollTo({ type: "position", position: Number.MAX_SAFE_INTEGER, behavior: "instant" });
       },
-      showRaw: (file, number) => show({ file, side: "new", line: number - (files[file]?.firstLine ?? 1) + 1 }),
-      isInSight: ({ file, side: own, line }) => {
+      showRaw: (file, number) =>
+        scrollTo({ file, side: "new", line: number - (files[file]?.firstLine ?? 1) + 1 }, "center"),
+      isInSight: (place) => {
         const instance = view.current?.getInstance();
-        const item = instance?.getRenderedItems().find(({ id }) => fileOfItem(id) === file);
-        if (instance === undefined || item?.type !== "diff" || line === null || scroller.current === null) return false;
-        const position = item.instance.getLinePosition(line, paneSide(own));
-        if (position === undefined) return false;
-        const top = (instance.getTopForItem(item.id) ?? 0) + position.top - scroller.current.scrollTop;
-        return top >= 0 && top < scroller.current.clientHeight;
+        const box = scroller.current;
+        const top = instance === undefined ? null : topOfLine(instance, place);
+        return top !== null && box !== null && top >= box.scrollTop && top < box.scrollTop + box.clientHeight;
       },
       focus: () => scroller.current?.focus({ preventScroll: true }),
     }),
-    [show, props.notes, items, files],
+    [scrollTo, notes, items, files],
   );
 
-  const firstRow = (): number => {
-    const instance = view.current?.getInstance();
-    const top = (scroller.current?.scrollTop ?? 0) + HEAD_HEIGHT;
-    const item = instance?.getRenderedItems().findLast(({ id }) => (instance.getTopForItem(id) ?? 0) < top);
-    if (instance === undefined || item?.type !== "diff") return rows.findIndex(isLineRow) - 1;
-    const anchor = item.instance.getNumericScrollAnchor(top - (instance.getTopForItem(item.id) ?? 0));
-    const file = files[fileOfItem(item.id)];
-    if (anchor === undefined || file === undefined) return rows.findIndex((row) => row.file === fileOfItem(item.id));
-    const own = sideOfPane(anchor.side);
-    return (
-      findRow(
-        rows,
-        files,
-        { path: pathOn(file, own), side: own, start: anchor.lineNumber, end: anchor.lineNumber },
-        "start",
-      ) - 1
-    );
-  };
-
-  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    isOwnScroll.current = false;
-    if (event.key === "Enter" || event.key === " ") {
-      const expansion = expansionAt(event.nativeEvent);
-      if (expansion !== null) {
-        event.preventDefault();
-        onExpand(expansion);
-        return;
-      }
-    }
-    if (event.nativeEvent.composedPath()[0] !== scroller.current) return;
-    const at = cursor.current === null ? -1 : cursorRow({ rows, files }, cursor.current);
-    const place = { rows, files };
-    const action = actionOfKey(place, event, at === -1 ? firstRow() : at, {
-      cursor: cursor.current,
-      side: side.current,
-      areKeysOn,
-    });
-    if (action === null) return;
-    event.preventDefault();
-    if (action.do === "comment") onComment(action.range);
-    else if (action.do === "clear") onSelect(null);
-    else {
-      cursor.current = action.cursor;
-      if (event.key === "ArrowLeft" || event.key === "ArrowRight") side.current = action.cursor.range.side;
-      onSelect(action.cursor.range);
-      const { range, active } = action.cursor;
-      const row = rows[cursorRow(place, action.cursor)];
-      const next = { file: row?.file ?? 0, side: range.side, line: range[active] };
-      scrollTo(next, "nearest");
-      onPlace(next);
-    }
-  };
+  const late = useRef(0);
+  const tellPlace = useCallback<NonNullable<PaneProps["onScroll"]>>(
+    (_, viewer) => {
+      const tell = () => {
+        const place = isOwnScroll.current ? null : placeAt(viewer, scroller.current?.scrollTop ?? 0);
+        if (place !== null) onPlace(place);
+      };
+      tell();
+      // After a long way the files there are drawn only now.
+      clearTimeout(late.current);
+      late.current = window.setTimeout(tell, LATE_MS);
+    },
+    [onPlace],
+  );
+  useEffect(() => () => clearTimeout(late.current), []);
 
   const release = () => {
     isOwnScroll.current = false;
@@ -350,7 +210,15 @@ function Pane(props: ViewerProps) {
     // biome-ignore lint/a11y/noStaticElementInteractions: the scroller inside takes the focus and the keys
     <div
       className="diff-pane"
-      onKeyDown={onKeyDown}
+      onKeyDown={(event) => {
+        release();
+        const isPress = event.key === "Enter" || event.key === " ";
+        const expansion = isPress ? expansionAt(event.nativeEvent) : null;
+        if (expansion !== null) {
+          event.preventDefault();
+          onExpand(expansion);
+        } else if (event.nativeEvent.composedPath()[0] === scroller.current) onLineKey(event);
+      }}
       onWheel={release}
       onTouchMove={release}
       onPointerDown={release}
@@ -374,29 +242,21 @@ function Pane(props: ViewerProps) {
         }}
         items={items as NonNullable<PaneProps["items"]>}
         options={options}
-        selectedLines={selectedLines}
-        onSelectedLinesChange={(next) => onSelect(next === null ? null : toRange(next))}
-        onScroll={onScroll}
+        selectedLines={useMemo(() => toPane(selection, rows, files), [selection, rows, files])}
+        onSelectedLinesChange={(next) => onSelect(next === null ? null : fromPane(next, rows, files))}
+        onScroll={tellPlace}
         renderCustomHeader={(item) => renderHead(fileOfItem(item.id))}
-        renderAnnotation={(...[annotation, , item]) => (
+        renderAnnotation={(...[{ metadata, lineNumber }, , { id: item }]) => (
           <>
-            {annotation.metadata.ids.map((id) => (
+            {metadata.ids.map((id) => (
               <div key={id} className="diff-note">
-                {annotation.lineNumber === 0 && (
-                  <HeadNotePlace
-                    id={id}
-                    file={fileOfItem(item.id)}
-                    notes={props.notes}
-                    files={files}
-                    onShowLine={props.onShowLine}
-                  />
-                )}
+                {lineNumber === 0 && <HeadNotePlace {...{ id, notes, files, onShowLine }} file={fileOfItem(item)} />}
                 {renderNote(id)}
               </div>
             ))}
           </>
         )}
-        {...(props.notes.elsewhere.length > 0 && {
+        {...(notes.elsewhere.length > 0 && {
           renderCodeViewFooter: () => <div className="diff-elsewhere">{renderElsewhere()}</div>,
         })}
       />
@@ -404,29 +264,16 @@ function Pane(props: ViewerProps) {
   );
 }
 
-/** The viewer makes its button when the pointer first comes near, without a name. */
-function nameCommentButton(host: HTMLElement): void {
-  const root = host.shadowRoot;
-  if (root === null || named.has(root)) return;
-  named.add(root);
-  root.addEventListener("pointerover", () => {
-    const button = root.querySelector<HTMLElement>("[data-utility-button]:not([aria-label])");
-    button?.setAttribute("aria-label", "Comment on the line");
-  });
+/** Throws if the view cannot draw: it would only log why. */
+function useFailure(scroller: RefObject<HTMLElement | null>): void {
+  const [failure, setFailure] = useState<Error | null>(null);
+  if (failure !== null) throw failure;
+  useEffect(() => {
+    preloadHighlighter({ ...HIGHLIGHTER, themes: Object.values(THEMES), langs: [] }).catch(setFailure);
+    const timer = setTimeout(() => {
+      const isDrawn = scroller.current?.querySelector("diffs-container") != null;
+      if (!isDrawn) setFailure(new Error("the highlighting view drew nothing"));
+    }, DRAW_TIMEOUT_MS);
+    return () => clearTimeout(timer);
+  }, [scroller]);
 }
-
-const named = new WeakSet<ShadowRoot>();
-
-/** A line that differs in most of its words is another line, not a changed one: its words are not marked. */
-function markRewritten(host: HTMLElement): void {
-  const changed = new Map<HTMLElement, number>();
-  for (const span of host.shadowRoot?.querySelectorAll<HTMLElement>("[data-line] [data-diff-span]") ?? []) {
-    const line = span.closest<HTMLElement>("[data-line]");
-    if (line !== null) changed.set(line, (changed.get(line) ?? 0) + (span.textContent?.length ?? 0));
-  }
-  for (const [line, length] of changed) {
-    line.toggleAttribute("data-rewritten", length > (line.textContent?.trim().length ?? 0) * REWRITTEN_SHARE);
-  }
-}
-
-const REWRITTEN_SHARE = 0.6;

@@ -84,7 +84,7 @@ function LineCells(props: LineCellsProps) {
   if (cell === null)
     return (
       <>
-        <th scope="row" className="diff-gutter diff-none" aria-label="no line" />
+        <td className="diff-gutter diff-none" aria-label="no line" />
         <td className="diff-code diff-none" />
       </>
     );
@@ -93,13 +93,12 @@ function LineCells(props: LineCellsProps) {
   const words = lineLabel(line, side);
   return (
     <>
-      <th
-        scope="row"
+      <td
         className="diff-gutter"
         data-kind={kind}
         data-side={side}
         data-selected={isSelected || undefined}
-        data-label={hasNotes ? `${words}, has notes` : words}
+        aria-label={hasNotes ? `${words}, has notes` : words}
       >
         {isUnified && <span className="diff-number diff-number-old" data-number={line.old ?? ""} />}
         <span className="diff-number" data-number={(isUnified ? line.new : line[side]) ?? ""} />
@@ -115,7 +114,7 @@ function LineCells(props: LineCellsProps) {
             +
           </button>
         )}
-      </th>
+      </td>
       <td className="diff-code" data-kind={kind} data-selected={isSelected || undefined}>
         <CodeText text={line.text} emphasis={emphasis} pattern={pattern} current={current} isCrlf={file.isCrlf} />
         {line.endMarker !== null && <EndMarker text={line.endMarker} />}

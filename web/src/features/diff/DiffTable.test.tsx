@@ -52,8 +52,8 @@ function Page({ layout = "unified" as const, first = [] as readonly DiffNote[] }
 
 const show = (first: readonly DiffNote[] = []) => act(() => root.render(<Page first={first} />));
 const rows = () => [...place.querySelectorAll<HTMLElement>("tr.diff-line")];
-const labels = () => rows().map((row) => row.querySelector<HTMLElement>("th")?.dataset.label);
-const focusedLabel = () => document.activeElement?.querySelector<HTMLElement>("th")?.dataset.label;
+const labels = () => rows().map((row) => row.querySelector("td")?.getAttribute("aria-label"));
+const focusedLabel = () => document.activeElement?.querySelector("td")?.getAttribute("aria-label");
 const selected = () => labels().filter((_, at) => rows()[at]?.getAttribute("aria-selected") === "true");
 const press = (key: string, options: KeyboardEventInit = {}) =>
   act(() =>
@@ -113,7 +113,7 @@ it("leaves `c` alone while single keys are off", () => {
 
 it("selects by mouse: a line number, with Shift a range, and comments on it", () => {
   show();
-  const gutter = (label: string) => place.querySelector<HTMLElement>(`th[data-label="${label}"]`);
+  const gutter = (label: string) => place.querySelector<HTMLElement>(`td[aria-label="${label}"]`);
   const down = (label: string, shiftKey = false) =>
     act(() => gutter(label)?.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true, button: 0, shiftKey })));
   down("added line 4");

@@ -31,15 +31,17 @@ export function DiffTable(props: ViewerProps) {
   });
   const lines = useLineSelection({ ...props, scroll, items });
 
-  const comment = useCallback(
-    (index: number, side: Side) => {
-      const row = rows[index];
-      if (!isLineRow(row)) return;
-      const range = selection !== null && isInRange(row, files, selection) ? selection : rangeOf(row, files, side);
-      if (range !== null) onComment(range);
-    },
-    [rows, files, selection, onComment],
-  );
+  // Stays the same while the selection moves, so that only the rows that change are drawn again.
+  const latest = useRef({ rows, files, selection, onComment });
+  latest.current = { rows, files, selection, onComment };
+  const comment = useCallback((index: number, side: Side) => {
+    const now = latest.current;
+    const row = now.rows[index];
+    if (!isLineRow(row)) return;
+    const isSelected = now.selection !== null && isInRange(row, now.files, now.selection);
+    const range = isSelected ? now.selection : rangeOf(row, now.files, side);
+    if (range !== null) now.onComment(range);
+  }, []);
 
   useImperativeHandle(
     handle,

@@ -44,7 +44,11 @@ export function FileHead(props: FileHeadProps) {
         )}
         <Path path={name} />
       </h3>
-      {words !== "" && <span className="diff-head-words">{words}</span>}
+      {words !== "" && (
+        <span className="diff-head-words" data-problem={file.problem ? true : undefined} title={words}>
+          {words}
+        </span>
+      )}
       {isFolded && foldReason !== null && (
         <span className="diff-head-words">
           {foldReason} folded, {sizeWords(file)}

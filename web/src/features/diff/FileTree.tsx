@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo, useState } from "react";
+import { memo, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import {
   Button,
   Checkbox,
@@ -16,7 +16,7 @@ import { Changes, KindGlyph } from "./FileHead";
 import { NoteCount } from "./NoteCount";
 import type { PlacedNotes } from "./notes";
 import type { PatchFile } from "./patch";
-import { buildTree, type FileNode, fileKey, folderKeys, type TreeNode } from "./tree";
+import { buildTree, type FileNode, fileKey, folderKeys, shownKeys, type TreeNode } from "./tree";
 import { type Viewed, viewedState } from "./viewed";
 
 interface FileTreeProps {
@@ -30,16 +30,22 @@ interface FileTreeProps {
 
 const ROW_HEIGHT = 28;
 /** From so many files only those in sight are rendered. */
-const MANY_FILES = 150;
+const MANY_FILES = 40;
 
 /** The files of the diff by folder. The file at the top of the view is marked while the reader scrolls. */
-export function FileTree({ files, notes, marks, current, onViewed, onOpen }: FileTreeProps) {
+export const FileTree = memo(function FileTree({ files, notes, marks, current, onViewed, onOpen }: FileTreeProps) {
   const [filter, setFilter] = useState("");
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const nodes = useMemo(() => buildTree(files, filter), [files, filter]);
   const expanded = useMemo(
-    () => folderKeys(nodes).filter((key) => filter !== "" || !closed.has(key)),
+    () => new Set(folderKeys(nodes).filter((key) => filter !== "" || !closed.has(key))),
     [nodes, closed, filter],
+  );
+  const list = useRef<HTMLDivElement>(null);
+  useKeepInSight(
+    list,
+    useMemo(() => shownKeys(nodes, expanded), [nodes, expanded]),
+    current,
   );
   const readable = files.filter((file) => file.kind !== "unreadable");
   const seen = readable.filter((file) => viewedState(file, marks) === "viewed").length;
@@ -50,6 +56,7 @@ export function FileTree({ files, notes, marks, current, onViewed, onOpen }: Fil
   );
   const tree = (
     <Tree
+      ref={list}
       aria-label="Files of the diff"
       className="diff-tree-list"
       selectionMode="single"
@@ -86,6 +93,20 @@ export function FileTree({ files, notes, marks, current, onViewed, onOpen }: Fil
       )}
     </nav>
   );
+});
+
+/** Scrolls the tree to the file that the reader looks at, unless the reader is in the tree. Rows may not be rendered. */
+function useKeepInSight(list: RefObject<HTMLElement | null>, keys: readonly string[], current: number | null): void {
+  useEffect(() => {
+    const view = list.current;
+    const index = current === null ? -1 : keys.indexOf(fileKey(current));
+    if (view === null || index === -1 || view.matches(":hover") || view.contains(document.activeElement)) return;
+    const rowHeight = view.scrollHeight / Math.max(keys.length, 1);
+    const top = index * rowHeight;
+    if (top < view.scrollTop) view.scrollTop = top;
+    else if (top + 2 * rowHeight > view.scrollTop + view.clientHeight)
+      view.scrollTop = top + 2 * rowHeight - view.clientHeight;
+  }, [list, keys, current]);
 }
 
 type RowInput = Pick<FileTreeProps, "notes" | "marks" | "onViewed">;

@@ -70,6 +70,8 @@ interface Span {
   old: number;
   new: number;
   size: number | null;
+  /** The sides skip different numbers of lines, which no real diff does: nothing can be shown there. */
+  isContradictory: boolean;
 }
 
 /** Every gap of a file: where it begins on both sides, and its size. */
@@ -81,8 +83,8 @@ function gapsOf(file: PatchFile, context: FileContext, usualContext: number): Sp
     const oldStart = hunk.oldCount === 0 ? hunk.oldStart + 1 : hunk.oldStart;
     const newStart = hunk.newCount === 0 ? hunk.newStart + 1 : hunk.newStart;
     const size = newStart - fresh;
-    // Only a diff that contradicts itself has gaps of different sizes; nothing can be shown there.
-    gaps.push({ old, new: fresh, size: size > 0 && size === oldStart - old ? size : 0 });
+    const isContradictory = size < 0 || size !== oldStart - old;
+    gaps.push({ old, new: fresh, size: isContradictory ? 0 : size, isContradictory });
     old = oldStart + hunk.oldCount;
     fresh = newStart + hunk.newCount;
   }
@@ -94,8 +96,13 @@ function gapsOf(file: PatchFile, context: FileContext, usualContext: number): Sp
     last.some((line) => line.endMarker !== null) ||
     contextRun(last, -1) < usualContext;
   const rest = context.lines === null ? null : Math.max(context.lines.length - (fresh - 1), 0);
-  gaps.push({ old, new: fresh, size: isAtEnd && context.lines === null ? 0 : rest });
+  gaps.push({ old, new: fresh, size: isAtEnd && context.lines === null ? 0 : rest, isContradictory: false });
   return gaps;
+}
+
+/** Whether both sides skip as many lines between hunks, as in every real diff. */
+export function hasOrderlyHunks(file: PatchFile): boolean {
+  return gapsOf(file, NO_CONTEXT, 0).every((gap) => !gap.isContradictory);
 }
 
 export function sectionsOf(file: PatchFile, context: FileContext, usualContext: number): FileSections {
@@ -142,7 +149,7 @@ export function sectionsOf(file: PatchFile, context: FileContext, usualContext: 
       tail = rest;
       break;
     }
-    if (rest !== null || open === null) {
+    if (rest !== null || open === null || gap.isContradictory) {
       open = [];
       sections.push({ gap: rest, lines: open });
     }

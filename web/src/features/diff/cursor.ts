@@ -92,9 +92,11 @@ export function cursorOf(selection: LineRange | null, known: Cursor | null): Cur
   return isSame ? known : { range: selection, active: "end" };
 }
 
-/** The first lines of changes: where a changed line follows a row that is not one. */
+/** The first lines of changes: where a changed line follows a row that is not one. Notes do not part a change. */
 export function isChangeStart(rows: readonly Row[], index: number): boolean {
-  return isChanged(rows[index]) && !isChanged(rows[index - 1]);
+  let above = index - 1;
+  while (rows[above]?.type === "note") above -= 1;
+  return isChanged(rows[index]) && !isChanged(rows[above]);
 }
 
 function isChanged(row: Row | undefined): boolean {

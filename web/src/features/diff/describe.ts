@@ -10,7 +10,8 @@ export function kindGlyph(file: PatchFile): string {
 
 /** "renamed, 92 % alike", "binary file, added, 12.0 kB". "" for a file that is only modified. */
 export function kindWords(file: PatchFile): string {
-  if (file.kind === "unreadable") return file.problem === "" ? "text that git ignores" : "cannot be read";
+  if (file.kind === "unreadable")
+    return file.problem === "" ? "text that git ignores" : `cannot be read: ${file.problem}`;
   const words: string[] = [];
   if (file.kind === "binary") words.push("binary file");
   if (file.kind === "submodule") words.push("submodule");
@@ -22,6 +23,7 @@ export function kindWords(file: PatchFile): string {
   words.push(...modeWords(file));
   if (file.binarySizes.length > 0) words.push([...file.binarySizes].reverse().map(bytes).join(" → "));
   if (file.isCrlf) words.push("CRLF line ends");
+  if (file.problem !== null) words.push(`not read to its end: ${file.problem}`);
   return words.join(", ");
 }
 

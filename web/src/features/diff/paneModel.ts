@@ -4,7 +4,7 @@
  */
 import { inert } from "../../text/inert";
 import { LONG_LINE } from "./CodeText";
-import type { FileContext, FileSections, PlacedLine } from "./context";
+import { type FileContext, type FileSections, hasOrderlyHunks, type PlacedLine } from "./context";
 import type { FileNotes, Side } from "./notes";
 import type { DiffLine, PatchFile } from "./patch";
 
@@ -56,7 +56,7 @@ export function paneDiff(file: PatchFile, sections: FileSections, context: FileC
   const last = file.hunks.at(-1);
   const highest = last === undefined ? 0 : Math.max(last.oldStart + last.oldCount, last.newStart + last.newCount);
   // The viewer can expand only whole files. Lines of gaps that are not loaded are blank, and never shown.
-  const isPartial = highest > MAX_LINES;
+  const isPartial = highest > MAX_LINES || file.problem !== null || !hasOrderlyHunks(file);
   const diff: PaneDiff = {
     name: inert(file.path),
     type: paneType(file),

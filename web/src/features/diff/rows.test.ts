@@ -222,7 +222,8 @@ describe("context", () => {
   it("shows no gap where the two sides contradict each other", () => {
     const odd = parsePatch(TEST_PATCH.replace("@@ -20,3 +21,3 @@", "@@ -20,3 +90,3 @@"));
     const sections = odd.files.map((file) => sectionsOf(file, NO_CONTEXT, usual));
-    expect(sections[0]?.sections[0]?.lines.map(({ line }) => line.new)).toContain(91);
+    expect(sections[0]?.sections[1]?.gap).toBeNull();
+    expect(sections[0]?.sections[1]?.lines.map(({ line }) => line.new)).toContain(91);
   });
 });
 
@@ -282,6 +283,12 @@ describe("cursor", () => {
       "21 . two",
       ". 1 fn added() {}",
     ]);
+  });
+
+  it("does not take a note for the end of a change", () => {
+    const noted = rowsOf({ notes: [note("n", { start: 4, end: 4 })] });
+    const starts = noted.filter((_, index) => isChangeStart(noted, index)).map(short);
+    expect(starts).toEqual(["4 . let limit = 10;", "21 . two", ". 1 fn added() {}"]);
   });
 
   it("finds the rows of a range", () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { foldReason, kindWords } from "./describe";
 import { parsePatch } from "./patch";
-import { buildTree, folderKeys, type TreeNode } from "./tree";
+import { buildTree, folderKeys, shownKeys, type TreeNode } from "./tree";
 
 const added = (path: string, lines = "+x\n") =>
   `diff --git a/${path} b/${path}\nnew file mode 100644\n--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n${lines}`;
@@ -19,6 +19,8 @@ it("groups files by folder and joins folders with one folder in them", () => {
   ]);
   expect(names(buildTree(files, "TWO"))).toEqual([["a/b/c", ["two.rs"]]]);
   expect(folderKeys(buildTree(files, ""))).toEqual(["folder a/b", "folder a/b/c", "folder x/y"]);
+  const shown = shownKeys(buildTree(files, ""), new Set(["folder a/b"]));
+  expect(shown).toEqual(["folder a/b", "folder a/b/c", "file 2", "file 3", "folder x/y"]);
 });
 
 it("folds lock files and generated files", () => {

@@ -59,3 +59,11 @@ function joined(node: TreeNode): TreeNode {
 export function folderKeys(nodes: readonly TreeNode[]): string[] {
   return nodes.flatMap((node) => (node.type === "folder" ? [node.key, ...folderKeys(node.children)] : []));
 }
+
+/** The keys of the rows that show, from top to bottom. */
+export function shownKeys(nodes: readonly TreeNode[], expanded: ReadonlySet<string>): string[] {
+  return nodes.flatMap((node) => {
+    const isOpen = node.type === "folder" && expanded.has(node.key);
+    return isOpen ? [node.key, ...shownKeys(node.children, expanded)] : [node.key];
+  });
+}

@@ -22,13 +22,13 @@ export function useContexts(files: readonly PatchFile[], loadFile: LoadFile) {
   const loads = useRef(new Map<number, Promise<FileContext>>());
 
   const change = useCallback(
-    (file: PatchFile, apply: (context: FileContext) => FileContext) => {
+    (file: PatchFile, apply: (context: FileContext) => FileContext): Promise<void> => {
       const put = (update: (context: FileContext) => FileContext) =>
         setContexts((all) => all.map((context, index) => (index === file.index ? update(context) : context)));
       const loading = loads.current.get(file.index) ?? load(file, loadFile);
       loads.current.set(file.index, loading);
       put((context) => (context.state === "ready" ? context : { ...context, state: "loading" }));
-      loading.then((loaded) => {
+      return loading.then((loaded) => {
         // A failed load can be tried again.
         if (loaded.state === "failed") loads.current.delete(file.index);
         put((context) => (loaded.state === "ready" ? apply({ ...loaded, shown: context.shown }) : loaded));
@@ -41,7 +41,7 @@ export function useContexts(files: readonly PatchFile[], loadFile: LoadFile) {
     ({ file, gap, from }: GapAction) => {
       const own = files[file];
       if (own === undefined) return;
-      change(own, (context) =>
+      void change(own, (context) =>
         from === "all" ? expanded(context, gap, "start", Number.MAX_SAFE_INTEGER) : expanded(context, gap, from, STEP),
       );
     },

@@ -1,4 +1,4 @@
-import { useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import type { FileSections } from "./context";
 import { type FindMarks, findInDiff, type Match, matchFrom, NO_MARKS, queryPattern } from "./find";
 import type { PatchFile } from "./patch";
@@ -12,6 +12,7 @@ export function useFind(
   show: (match: Match) => void,
 ) {
   const [isOpen, setIsOpen] = useState(false);
+  const [opened, setOpened] = useState(0);
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
   const inputRef = useRef<HTMLInputElement>(null);
@@ -25,12 +26,13 @@ export function useFind(
 
   const open = useCallback(() => {
     setIsOpen(true);
-    // After the bar is there.
-    requestAnimationFrame(() => {
-      inputRef.current?.focus();
-      inputRef.current?.select();
-    });
+    setOpened((count) => count + 1);
   }, []);
+  useEffect(() => {
+    if (opened === 0) return;
+    inputRef.current?.focus();
+    inputRef.current?.select();
+  }, [opened]);
   const change = (next: string) => {
     setQuery(next);
     const { matches } = findInDiff(files, sections, next);

@@ -60,7 +60,7 @@ function makeItem(file: PatchFile, now: Omit<Known, "item">, last: Known | undef
   const version = (last?.item.version ?? 0) + 1;
   const base = { id: itemId(file), version, collapsed: now.isFolded };
   if (file.kind === "unreadable") {
-    const contents = inert(file.text);
+    const contents = inert(file.text.replace(/\n$/, ""));
     return { ...base, type: "file", file: { name: "patch.txt", contents, lang: "text", cacheKey: base.id } };
   }
   const earlier = last?.item.type === "diff" ? last.item : undefined;

@@ -21,7 +21,7 @@ export function InboxLine({ item, done }: InboxLineProps) {
   return (
     <li
       data-row-frame=""
-      className="relative flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-2 last:border-b-0 focus-within:bg-hover hover:bg-hover lg:flex-nowrap"
+      className="relative flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-2 last:border-b-0 focus-within:bg-hover hover:bg-hover xl:flex-nowrap"
     >
       <span className={`flex ${columns.status}`}>
         <Status status={row.status} />
@@ -44,7 +44,7 @@ export function InboxLine({ item, done }: InboxLineProps) {
       <span className={columns.seats}>
         <figures.RowSeats row={row} />
       </span>
-      <span className="flex min-w-0 items-center gap-x-3 text-dim max-lg:order-last max-lg:w-full">
+      <span className="flex min-w-0 items-center gap-x-3 text-dim max-sm:order-last max-sm:w-full sm:max-xl:ml-auto">
         <span className={columns.author}>
           <figures.Author row={row} />
         </span>
@@ -55,7 +55,7 @@ export function InboxLine({ item, done }: InboxLineProps) {
           <figures.RowAge row={row} />
         </span>
       </span>
-      <span className="flex shrink-0 justify-end max-lg:ml-auto max-lg:empty:hidden lg:w-16">
+      <span className="flex shrink-0 justify-end max-sm:ml-auto max-xl:empty:hidden xl:w-16">
         {done !== undefined && (
           <Button
             onPress={done.onPress}

@@ -1,5 +1,17 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { Whoami } from "../../api/generated";
 import { Name } from "../../text/UserText";
+
+/** The health check is not an operation of the API; it names the version. */
+const brokerVersion = () =>
+  queryOptions({
+    queryKey: ["version"],
+    queryFn: async ({ signal }) => {
+      const health: unknown = await (await fetch("/healthz", { signal })).json();
+      const hasVersion = typeof health === "object" && health !== null && "version" in health;
+      return hasVersion ? String(health.version) : "unknown";
+    },
+  });
 
 const AUTHORITIES = { proposer: "proposer", reviewer: "reviewer", operator: "operator" };
 
@@ -8,7 +20,8 @@ export function AboutBroker({ whoami }: { whoami: Whoami }) {
   const rows: [string, string][] = [
     ["Role", whoami.authority === null ? "local operator, no token required" : AUTHORITIES[whoami.authority]],
     ["Projects", whoami.projects === null ? "all" : whoami.projects.join(", ")],
-    ["Build", whoami.build],
+    ["Version", useQuery(brokerVersion()).data ?? "unknown"],
+    ["Build of the page", whoami.build],
     ["Database", whoami.database_id],
   ];
   return (

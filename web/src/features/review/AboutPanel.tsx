@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { cliLines } from "../../cliLines";
 import { Name } from "../../text/UserText";
-import { duration } from "../../time";
 import { proposerOf } from "../../turns";
 import { CliLine } from "../../ui/CliLine";
-import { Money } from "../../ui/Money";
+import { Fold } from "../../ui/Fold";
 import { Time } from "../../ui/Time";
+import { EffortTable } from "./EffortTable";
 import { ruleWords, shortHash } from "./model";
+import { PlanChanges } from "./PlanChanges";
 import { PlanText } from "./PlanText";
 import { description, proposal } from "./queries";
 import { useReview } from "./ReviewContext";
@@ -31,7 +32,9 @@ export function AboutPanel() {
       </Section>
       <Facts />
       <Commits />
-      <Effort />
+      <Section title="Effort">
+        <EffortTable />
+      </Section>
       <Section title="In a terminal">
         {[cliLines.show(number), cliLines.diff(number), cliLines.approve(number), cliLines.requestChanges(number)].map(
           (line) => (
@@ -60,9 +63,18 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 function Description() {
   const { id, shown } = useReview();
   const { data = "" } = useQuery({ ...description(id, shown.round, shown.hash ?? ""), enabled: shown.hash !== null });
+  const before = useQuery({
+    ...description(id, shown.since ?? 1, shown.sinceHash ?? ""),
+    enabled: shown.sinceHash !== null,
+  }).data;
   if (data.trim() === "") return null;
   return (
     <Section title="Description">
+      {shown.since !== null && before !== undefined && before !== data && (
+        <Fold title={`What changed since round ${shown.since}`} isOpenFirst>
+          <PlanChanges before={before} after={data} />
+        </Fold>
+      )}
       <PlanText text={data} />
     </Section>
   );
@@ -115,48 +127,6 @@ function Commits() {
         ))}
         {total > commits.length && <li className="text-dim">and {total - commits.length} older ones</li>}
       </ul>
-    </Section>
-  );
-}
-
-function Effort() {
-  const { id, review } = useReview();
-  const { data } = useQuery(proposal(id, review.current_round));
-  const rows = data?.effort?.by_reviewer ?? [];
-  if (rows.length === 0) return null;
-  return (
-    <Section title="Effort">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
-      <div className="overflow-x-auto" tabIndex={0}>
-        <table className="w-full text-left">
-          <thead className="text-dim">
-            <tr>
-              {["Round", "Seat", "Reviewer", "Time", "Cost"].map((title) => (
-                <th key={title} scope="col" className="pr-3 font-medium">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={`${row.round} ${row.persona} ${row.reviewer_id}`}>
-                <td className="pr-3">{row.round}</td>
-                <td className="pr-3">
-                  <Name>{row.persona}</Name>
-                </td>
-                <td className="pr-3">
-                  <Name>{row.reviewer_id}</Name>
-                </td>
-                <td className="pr-3">{row.duration_ms === 0 ? "—" : duration(row.duration_ms)}</td>
-                <td>
-                  <Money usd={row.cost_usd === 0 ? null : row.cost_usd} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
     </Section>
   );
 }

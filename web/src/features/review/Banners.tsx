@@ -6,7 +6,6 @@ import { Banner } from "../../ui/Banner";
 import { Button } from "../../ui/Button";
 import { Fold } from "../../ui/Fold";
 import { shortHash } from "./model";
-import { NewContent } from "./NewContent";
 import { proposal } from "./queries";
 import { useReview } from "./ReviewContext";
 
@@ -17,7 +16,7 @@ export function Banners() {
   const flags = data?.flags ?? [];
   return (
     <div className="flex flex-col gap-1 empty:hidden">
-      <NewContent />
+      <EarlierRound />
       {review.escalate && (
         <Banner tone="warn" title={`Escalated: ${escalationWords(review.escalate_why)}`}>
           <p>An operator's message, a new seat, a take-over or a decision about a finding lets the parties go on.</p>
@@ -40,6 +39,18 @@ export function Banners() {
         </Banner>
       )}
     </div>
+  );
+}
+
+function EarlierRound() {
+  const { review, shown, showLatest } = useReview();
+  if (shown.isCurrent || shown.isOutdated || shown.hash === null) return null;
+  return (
+    <Banner
+      tone="info"
+      title={`You see round ${shown.round} of ${review.current_round}`}
+      actions={<Button onPress={() => showLatest("whole")}>Show round {review.current_round}</Button>}
+    />
   );
 }
 

@@ -1,36 +1,37 @@
 import { Name } from "../../text/UserText";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
-import { isEmpty, type KeptDraft, moveDraft, putDraft, removeDraft } from "./drafts";
+import { isEmpty, type KeptDraft, moveDraft, removeDraft } from "./drafts";
 import { FindingFields } from "./FindingFields";
 import { anchorOfPlace, placeWords } from "./findings";
 import { formKeys } from "./formKeys";
 import { Options } from "./Options";
 import { useReview } from "./ReviewContext";
 import { SendRow } from "./SendRow";
+import { useKeptDraft } from "./useKeptDraft";
 import { useMessage } from "./useMessage";
 
 /** A comment on lines: a finding, which is sent with the verdict, or a message, which is sent at once. */
-export function CommentForm({ draft }: { draft: KeptDraft }) {
+export function CommentForm({ draft: first }: { draft: KeptDraft }) {
   const { id, review, shown, can, edit } = useReview();
+  const { draft, change, flush, drop } = useKeptDraft(first);
   const isFinding = can.vote === null && (draft.kind === "finding" || can.message !== null);
-  const change = (part: Partial<KeptDraft>) => {
-    const next = { ...draft, ...part };
-    edit(next);
-    if (isEmpty(next)) removeDraft(id, next);
-    else putDraft(id, next);
+  const close = () => {
+    flush();
+    edit(null);
   };
-  const close = () => edit(null);
   // A comment of an earlier content becomes one of the content on screen.
   const keep = () => {
+    flush();
     if (draft.hash !== review.content_hash && shown.isCurrent && shown.hash !== null) {
       moveDraft(id, draft, { hash: shown.hash, round: shown.round, place: draft.place });
     }
-    close();
+    edit(null);
   };
   const discard = () => {
+    drop();
     removeDraft(id, draft);
-    close();
+    edit(null);
   };
   const message = useMessage(anchorOfPlace(draft.place), null, discard);
   const parts = [draft.title, draft.text, draft.suggestion].map((part) => part.trim());

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type RefObject, useCallback, useMemo } from "react";
+import { memo, type RefObject, useCallback, useContext, useMemo, useRef } from "react";
 import { call } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Diff, type DiffHandle, type LineRange } from "../diff/Diff";
@@ -8,7 +8,7 @@ import { useDiffPreferences } from "./diffPreferences";
 import { NoteView } from "./NoteView";
 import { useReview } from "./ReviewContext";
 import { useDiffTarget } from "./useDiffTarget";
-import { useNotes } from "./useNotes";
+import { NotesContext, useNotes, useStableNotes } from "./useNotes";
 
 /** What the rest of the page needs of the diff: where it is, and which lines are selected. */
 export interface DiffPlace {
@@ -22,33 +22,43 @@ interface DiffViewProps extends DiffPlace {
   contentHash: string;
 }
 
-/** The diff with everything that stands at its lines. */
+const DiffMemo = memo(Diff);
+
+const renderNote = (id: string) => <DiffNoteView id={id} />;
+
+function DiffNoteView({ id }: { id: string }) {
+  const notes = useContext(NotesContext);
+  return notes === null ? null : <NoteView id={id} notes={notes} />;
+}
+
+/** The diff with everything that stands at its lines. Typing does not draw it again. */
 export function DiffView({ patch, contentHash, handle, selection, onSelect }: DiffViewProps) {
-  const { id, shown, comment, go } = useReview();
+  const { id, comment, go } = useReview();
   const { layout, wrap, view } = useDiffPreferences();
   const notes = useNotes();
-  const noteIds = useMemo(() => new Set(notes.diff.map((note) => note.id)), [notes]);
+  const placed = useStableNotes(notes.diff);
+  const noteIds = useMemo(() => new Set(placed.map((note) => note.id)), [placed]);
   useDiffTarget(handle, noteIds);
-  const loadFile = useLoadFile();
-  const renderNote = useCallback((noteId: string) => <NoteView id={noteId} notes={notes} />, [notes]);
-  const onComment = useCallback((range: LineRange) => comment({ in: "diff", ...range }), [comment]);
-  const select = (range: LineRange | null) => {
-    onSelect(range);
-    go({ file: range?.path, line: range?.start, side: range?.side === "old" ? "old" : undefined });
-  };
+  const latest = useRef({ comment, go, onSelect });
+  latest.current = { comment, go, onSelect };
+  const onComment = useCallback((range: LineRange) => latest.current.comment({ in: "diff", ...range }), []);
+  const select = useCallback((range: LineRange | null) => {
+    latest.current.onSelect(range);
+    latest.current.go({ file: range?.path, line: range?.start, side: range?.side === "old" ? "old" : undefined });
+  }, []);
   return (
-    <>
+    <NotesContext value={notes}>
       {notes.later > 0 && (
         <p className="border-b border-line px-4 py-1 text-xs text-dim">
           {notes.later} {notes.later === 1 ? "finding" : "findings"} of later rounds: see Findings.
         </p>
       )}
       <div className="min-h-0 flex-1">
-        <Diff
+        <DiffMemo
           patch={patch}
           reviewKey={id}
           contentHash={contentHash}
-          notes={notes.diff}
+          notes={placed}
           renderNote={renderNote}
           layout={layout}
           wrap={wrap}
@@ -56,12 +66,11 @@ export function DiffView({ patch, contentHash, handle, selection, onSelect }: Di
           selection={selection}
           onSelect={select}
           onComment={onComment}
-          loadFile={loadFile}
+          loadFile={useLoadFile()}
           handle={handle}
-          key={shown.hash}
         />
       </div>
-    </>
+    </NotesContext>
   );
 }
 

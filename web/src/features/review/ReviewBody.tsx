@@ -1,9 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { type RefObject, useRef, useState } from "react";
 import type { Verdict } from "../../api/generated";
 import type { DiffHandle, LineRange } from "../diff/Diff";
 import { ActionBar } from "./ActionBar";
 import type { Review } from "./model";
+import { NewContent } from "./NewContent";
 import { NextReview } from "./NextReview";
 import { type OpenDialog, ReviewContext } from "./ReviewContext";
 import { ReviewDialogs } from "./ReviewDialogs";
@@ -30,8 +31,7 @@ export function ReviewBody({ id, review }: { id: string; review: Review }) {
   const place = { handle, selection, onSelect: setSelection };
   const write = () => {
     view.go({ tab: "conversation" });
-    // The tab may have to be drawn first.
-    requestAnimationFrame(() => composer.current?.focus());
+    focusWhenDrawn(composer);
   };
   const comment = () => {
     if (selection !== null) view.comment({ in: "diff", ...selection });
@@ -43,10 +43,11 @@ export function ReviewBody({ id, review }: { id: string; review: Review }) {
   };
   return (
     <ReviewContext value={view}>
-      <div className="flex flex-col xl:sticky xl:top-0 xl:h-dvh xl:overflow-y-auto">
+      <div className="flex flex-col xl:sticky xl:top-0 xl:h-[calc(100dvh-var(--banners,0px))] xl:overflow-y-auto">
         <ReviewHead />
         <SeatStrip />
         <ReviewPanes {...place} seenVersion={seenVersion} composer={composer} />
+        <NewContent />
         {sent !== null && <NextReview verdict={sent} onClose={() => setSent(null)} />}
         <ActionBar
           onWrite={write}
@@ -66,4 +67,10 @@ export function ReviewBody({ id, review }: { id: string; review: Review }) {
       />
     </ReviewContext>
   );
+}
+
+/** The part may have to be drawn first. */
+function focusWhenDrawn(field: RefObject<HTMLElement | null>, framesLeft = 30): void {
+  if (field.current !== null) field.current.focus();
+  else if (framesLeft > 0) requestAnimationFrame(() => focusWhenDrawn(field, framesLeft - 1));
 }

@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { AboutPanel } from "./AboutPanel";
@@ -6,8 +7,10 @@ import { DiffOptions } from "./DiffOptions";
 import { DiffPanel } from "./DiffPanel";
 import type { DiffPlace } from "./DiffView";
 import { FindingsPanel } from "./FindingsPanel";
+import { PanelBoundary } from "./PanelBoundary";
 import { PatchPanel } from "./PatchPanel";
 import { PlanPanel } from "./PlanPanel";
+import { proposal } from "./queries";
 import { useReview } from "./ReviewContext";
 import { RoundPicker } from "./RoundPicker";
 import type { Tab as TabName } from "./search";
@@ -22,8 +25,30 @@ interface ReviewPanesProps extends DiffPlace {
 export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProps) {
   const { review, search } = useReview();
   const isWide = useIsWide();
-  const content = <Content {...place} />;
-  const talk = <Conversation seenVersion={seenVersion} composer={composer} />;
+  const content = (
+    <PanelBoundary what="The content">
+      <Content {...place} />
+    </PanelBoundary>
+  );
+  const talk = (
+    <PanelBoundary what="The conversation">
+      <Conversation seenVersion={seenVersion} composer={composer} />
+    </PanelBoundary>
+  );
+  const lists = (
+    <>
+      <PaneTab id="findings" isScrolling>
+        <PanelBoundary what="The list of findings">
+          <FindingsPanel />
+        </PanelBoundary>
+      </PaneTab>
+      <PaneTab id="about" isScrolling>
+        <PanelBoundary what="This part">
+          <AboutPanel />
+        </PanelBoundary>
+      </PaneTab>
+    </>
+  );
   if (!isWide) {
     return (
       <PaneTabs selected={search.tab ?? "diff"} className="flex-1">
@@ -35,12 +60,7 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
           {content}
         </PaneTab>
         <PaneTab id="conversation">{talk}</PaneTab>
-        <PaneTab id="findings" isScrolling>
-          <FindingsPanel />
-        </PaneTab>
-        <PaneTab id="about" isScrolling>
-          <AboutPanel />
-        </PaneTab>
+        {lists}
       </PaneTabs>
     );
   }
@@ -52,30 +72,22 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
         className="w-90 shrink-0 border-l border-line 2xl:w-112"
       >
         <PaneTab id="conversation">{talk}</PaneTab>
-        <PaneTab id="findings" isScrolling>
-          <FindingsPanel />
-        </PaneTab>
-        <PaneTab id="about" isScrolling>
-          <AboutPanel />
-        </PaneTab>
+        {lists}
       </PaneTabs>
     </div>
   );
 }
 
 function Content(place: DiffPlace) {
-  const { review, search } = useReview();
+  const { id, review, shown, search } = useReview();
+  // An earlier round may have been a plan.
+  const { data } = useQuery({ ...proposal(id, shown.round), enabled: !shown.isCurrent });
+  const hasDiff = shown.isCurrent ? review.has_diff : (data?.has_diff ?? review.has_diff);
   const isPatch = search.patch !== undefined;
   return (
     <>
-      <h2 className="sr-only">{isPatch ? "Counter-patch" : review.has_diff ? "Diff" : "Plan"}</h2>
-      {isPatch ? (
-        <PatchPanel persona={search.patch ?? ""} />
-      ) : review.has_diff ? (
-        <DiffPanel {...place} />
-      ) : (
-        <PlanPanel />
-      )}
+      <h2 className="sr-only">{isPatch ? "Counter-patch" : hasDiff ? "Diff" : "Plan"}</h2>
+      {isPatch ? <PatchPanel persona={search.patch ?? ""} /> : hasDiff ? <DiffPanel {...place} /> : <PlanPanel />}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { createContext, useMemo, useRef } from "react";
 import type { Issue, Message } from "../../api/generated";
 import type { KeptDraft } from "./drafts";
 import { type Note, placeOf, placeOfAnchor, rankOf } from "./findings";
@@ -63,6 +63,17 @@ export function useNotes(): Notes {
       description: all.filter((note) => note.in === "description"),
     };
   }, [issues, messages, drafts, editing, round, isCurrent, since, hash]);
+}
+
+/** For the parts that draw notes inside a diff. */
+export const NotesContext = createContext<Notes | null>(null);
+
+/** The same list as long as no note comes, goes or moves: a word that is typed into one must not lay the diff out anew. */
+export function useStableNotes(notes: readonly Note[]): readonly Note[] {
+  const last = useRef({ text: "", notes });
+  const text = JSON.stringify(notes);
+  if (text !== last.current.text) last.current = { text, notes };
+  return last.current.notes;
 }
 
 export const findingNote = (issueId: string) => `finding:${issueId}`;

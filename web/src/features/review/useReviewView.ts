@@ -82,7 +82,7 @@ export function useReviewView(
       if (draft !== null) return;
       // The form goes away with the focus in it: back to where the person was.
       const before = focusBefore.current;
-      if (before instanceof HTMLElement && before.isConnected && before !== document.body) before.focus();
+      if (before instanceof HTMLElement && before.isConnected && before.matches("button")) before.focus();
       else focusContent();
     },
     comment: (place) => {

@@ -1,12 +1,15 @@
-import { useEffect, useRef, useState } from "react";
-import { Button, Input, SearchField, Tag, TagGroup, TagList, ToggleButton } from "react-aria-components";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { Button, Input, SearchField, ToggleButton } from "react-aria-components";
 import type { ReviewRow } from "../../api/generated";
 import { keyOf } from "../../keys/bindings";
 import { useKeys } from "../../keys/KeysContext";
 import { inertLine } from "../../text/inert";
+import { Button as PlainButton } from "../../ui/Button";
 import { KeyHint } from "../../ui/KeyHint";
-import { FilterMenu } from "./FilterMenu";
 import { FILTER_NAMES, type MenuFilter, type ReviewsSearch, TEXT_FILTERS, withFilter } from "./search";
+
+/** Its lists and popovers are not needed to show the first rows. */
+const FilterMenu = lazy(() => import("./FilterMenu").then(({ FilterMenu }) => ({ default: FilterMenu })));
 
 interface FilterBarProps {
   search: ReviewsSearch;
@@ -26,7 +29,9 @@ export function FilterBar({ search, onChange, rows }: FilterBarProps) {
       >
         My turn
       </ToggleButton>
-      <FilterMenu search={search} onChange={onChange} rows={rows} />
+      <Suspense fallback={<PlainButton isDisabled>Filter</PlainButton>}>
+        <FilterMenu search={search} onChange={onChange} rows={rows} />
+      </Suspense>
       <ActiveFilters search={search} onChange={onChange} />
     </div>
   );
@@ -90,30 +95,23 @@ function Magnifier() {
   );
 }
 
+/** The filters of the menu that are in force, each with a button that removes it. */
 function ActiveFilters({ search, onChange }: Omit<FilterBarProps, "rows">) {
   const names: MenuFilter[] = [...TEXT_FILTERS, "category"];
-  const active = names.flatMap((name) => (search[name] === undefined ? [] : [{ id: name, value: search[name] }]));
-  if (active.length === 0) return null;
-  const remove = (keys: Set<string | number>) => {
-    const next = names.reduce((rest, name) => (keys.has(name) ? withFilter(rest, name, null) : rest), search);
-    onChange(next);
-  };
-  return (
-    <TagGroup aria-label="Filters in force" onRemove={remove}>
-      <TagList items={active} className="flex flex-wrap gap-2">
-        {({ id, value }) => (
-          <Tag
-            id={id}
-            textValue={`${FILTER_NAMES[id]} ${value}`}
-            className="inline-flex min-h-7 items-center gap-1 rounded-full border border-accent bg-accent-bg pr-1 pl-3"
-          >
-            <span className="text-dim">{FILTER_NAMES[id]}</span> {inertLine(value, 40)}
-            <Button slot="remove" className="size-6 rounded-full hover:bg-hover">
-              <span aria-hidden="true">✕</span>
-            </Button>
-          </Tag>
-        )}
-      </TagList>
-    </TagGroup>
-  );
+  return names.map((name) => {
+    const value = search[name];
+    if (value === undefined) return null;
+    return (
+      <Button
+        key={name}
+        onPress={() => onChange(withFilter(search, name, null))}
+        className="inline-flex min-h-7 items-center gap-2 rounded-full border border-accent bg-accent-bg px-3 hover:bg-hover"
+      >
+        <span className="sr-only">Remove the filter </span>
+        <span className="text-dim">{FILTER_NAMES[name]}</span>
+        {inertLine(value, 40)}
+        <span aria-hidden="true">✕</span>
+      </Button>
+    );
+  });
 }

@@ -3,6 +3,7 @@
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { ReviewRow } from "../../api/generated";
+import { useMe } from "../../me";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Failure";
 import { columns } from "../../ui/RowFigures";
@@ -22,6 +23,7 @@ const AHEAD = 8;
 
 /** Reviews as rows, as many as fit on the screen. A table for readers; cards on a narrow screen. */
 export function ReviewTable({ rows, total, next }: ReviewTableProps) {
+  const me = useMe();
   const body = useRef<HTMLDivElement>(null);
   const focused = useRef(-1);
   const virtual = useWindowVirtualizer({
@@ -65,7 +67,7 @@ export function ReviewTable({ rows, total, next }: ReviewTableProps) {
                 className="group absolute top-0 left-0 w-full border-b border-line focus-within:bg-hover hover:bg-hover"
                 style={{ transform: `translateY(${start - virtual.options.scrollMargin}px)` }}
               >
-                <ReviewTableRow row={row} />
+                <ReviewTableRow row={row} person={me} />
               </div>
             )
           );
@@ -93,7 +95,7 @@ const HEADS = [
 
 function HeadRow() {
   return (
-    <div role="rowgroup" className="max-lg:sr-only">
+    <div role="rowgroup" className="max-xl:sr-only">
       <div role="row" aria-rowindex={1} className="flex gap-3 px-3 pb-1 text-xs text-dim">
         {HEADS.map(([name, width]) => (
           <span key={name} role="columnheader" className={width}>

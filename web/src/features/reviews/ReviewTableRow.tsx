@@ -4,16 +4,16 @@ import { Link } from "@tanstack/react-router";
 import type { ReviewRow } from "../../api/generated";
 import { rowAttribute } from "../../keys/useRowKeys";
 import { Name } from "../../text/UserText";
-import { escalationWords, waitingWords } from "../../turns";
+import { escalationWords, isOpenToAll, myTurnWords, type Person, turnsOf, waitingWords } from "../../turns";
 import * as figures from "../../ui/RowFigures";
 import { Status } from "../../ui/Status";
 
 const { columns } = figures;
 
 /** The cells of a review: one line and a small one below it; on a narrow screen a card. */
-export function ReviewTableRow({ row }: { row: ReviewRow }) {
+export function ReviewTableRow({ row, person }: { row: ReviewRow; person: Person }) {
   return (
-    <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 lg:flex-nowrap">
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 xl:flex-nowrap">
       <span role="cell" className={`flex ${columns.status}`}>
         <Status status={row.status} />
       </span>
@@ -27,7 +27,7 @@ export function ReviewTableRow({ row }: { row: ReviewRow }) {
           <span className={figures.titleNumber}>{row.number}</span>
           <Name className={figures.titleText}>{row.intent}</Name>
         </Link>
-        <SmallPrint row={row} />
+        <SmallPrint row={row} person={person} />
       </span>
       <span role="cell" className={columns.issues}>
         <figures.Issues row={row} />
@@ -35,7 +35,10 @@ export function ReviewTableRow({ row }: { row: ReviewRow }) {
       <span role="cell" className={columns.seats}>
         <figures.RowSeats row={row} />
       </span>
-      <span role="presentation" className="flex min-w-0 items-center gap-x-3 text-dim max-lg:order-last max-lg:w-full">
+      <span
+        role="presentation"
+        className="flex min-w-0 items-center gap-x-3 text-dim max-sm:order-last max-sm:w-full sm:max-xl:ml-auto"
+      >
         <span role="cell" className={columns.author}>
           <figures.Author row={row} />
         </span>
@@ -51,13 +54,11 @@ export function ReviewTableRow({ row }: { row: ReviewRow }) {
 }
 
 /** Branch and base, size, round, and whom it waits for. */
-function SmallPrint({ row }: { row: ReviewRow }) {
+function SmallPrint({ row, person }: { row: ReviewRow; person: Person }) {
   const unread = row.unread_messages ?? 0;
   return (
-    <span className={`${figures.smallPrint} lg:flex-nowrap lg:whitespace-nowrap`}>
-      {row.escalate === true && (
-        <span className="font-medium text-bad">escalated: {escalationWords(row.escalate_why)}</span>
-      )}
+    <span className={`${figures.smallPrint} xl:flex-nowrap xl:overflow-hidden xl:whitespace-nowrap`}>
+      <MyTurn row={row} person={person} />
       {unread > 0 && (
         <span className="text-accent">
           {unread} new {unread === 1 ? "message" : "messages"}
@@ -76,9 +77,24 @@ function SmallPrint({ row }: { row: ReviewRow }) {
           {row.max_rounds !== undefined && ` of ${row.max_rounds}`}
         </span>
       )}
-      {row.escalate !== true && row.status !== "closed" && <span className="truncate">{waitingWords(row)}</span>}
+      {myTurn(row, person) === undefined && row.escalate !== true && row.status !== "closed" && (
+        <span className="truncate">{waitingWords(row)}</span>
+      )}
     </span>
   );
+}
+
+/** A free seat is not this person's turn alone. */
+function myTurn(row: ReviewRow, person: Person) {
+  return turnsOf(row, person).find((turn) => !isOpenToAll(turn));
+}
+
+function MyTurn({ row, person }: { row: ReviewRow; person: Person }) {
+  const turn = myTurn(row, person);
+  if (row.escalate === true) {
+    return <span className="font-medium text-bad">escalated: {escalationWords(row.escalate_why)}</span>;
+  }
+  return turn === undefined ? null : <span className="font-medium text-accent">{myTurnWords(turn, row)}</span>;
 }
 
 function Where({ row }: { row: ReviewRow }) {

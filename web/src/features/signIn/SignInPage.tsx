@@ -57,7 +57,7 @@ function HowToOpen() {
       </p>
       <p className="text-dim">
         It opens this page with a code that is valid once, for half a minute. This browser then stays signed in until
-        you sign out or the token is revoked.
+        you sign out, the session ends or the token is revoked.
       </p>
     </>
   );
