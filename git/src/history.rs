@@ -185,7 +185,7 @@ impl Repository {
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
-    /// The content of a file in a commit, at most 1 MiB of it. `None` if there is none.
+    /// The content of a file in a commit, at most 1 MiB of it. `None` if the commit has no such file.
     pub async fn read_committed_file(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         self.0.check_id(Some(commit))?;
         let mut session = self.session().await?;

@@ -26,7 +26,7 @@ export interface DiffHandle {
   nextFile: (step: 1 | -1) => void;
   /** Selects the first line of the next change. */
   nextChange: (step: 1 | -1) => void;
-  /** The note that is shown now, or `null` if there is none. */
+  /** The note that is shown now. `null` while no note is shown. */
   nextNote: (step: 1 | -1) => string | null;
   /** Marks the current file as viewed, folds it and goes to the next one that was not viewed. */
   markViewedAndNext: () => void;

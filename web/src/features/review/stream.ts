@@ -70,7 +70,7 @@ export function ofSeat(entries: readonly Entry[], seat: string | null): Entry[] 
   });
 }
 
-/** The first entry that the person has not seen. `null` if there is none, or if they see the review for the first time. */
+/** The first entry that the person has not seen. `null` if they have seen every entry, or see the review for the first time. */
 export function firstUnread(entries: readonly Entry[], seenVersion: number | null, me: string): number | null {
   if (seenVersion === null) return null;
   const by = (entry: Entry) => (entry.kind === "message" ? entry.message.caller_id : entry.event.actor);

@@ -13,7 +13,7 @@ interface StatusTabsProps {
 const tab =
   "inline-flex min-h-7 items-center gap-1 rounded-full border border-line px-3 whitespace-nowrap text-dim hover:bg-hover data-selected:border-accent data-selected:bg-accent-bg data-selected:font-medium data-selected:text-text";
 
-/** The statuses with their numbers. Several can be chosen; "all" is none of them. */
+/** The statuses with their numbers. Several can be chosen; "all" removes the choice. */
 export function StatusTabs({ search, counts, onChange }: StatusTabsProps) {
   const chosen = statusesOf(search);
   const all = counts === null ? null : Object.values(counts.by_status).reduce((sum, count) => sum + count, 0);

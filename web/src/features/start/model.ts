@@ -5,7 +5,7 @@ import { isServing, type Pool } from "../../pool";
 export interface Steps {
   /** An agent has proposed something. */
   isConnected: boolean;
-  /** The newest review. `null`: there is none. */
+  /** The newest review. `null` if the broker has no review. */
   first: ReviewRow | null;
   /** The person or the pool reviews. */
   hasReviewer: boolean;
