@@ -1,7 +1,5 @@
-//! Decides whether a change that is about to land (the candidate: staged files or a commit) is an approved one, and names
-//! the reviews whose content differs least from it.
+//! Decides whether a change that is about to land (the candidate: staged files or a commit) is an approved one.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,16 +8,17 @@ use std::sync::Arc;
 use domain::diff::{self, AffectedFile, FileOperation};
 use domain::glob::Globs;
 use domain::ids::ReviewNumber;
-use git::{GitError, GitSettings, RepoLocation, Repository, UserRepo, Walk};
+use git::{GitError, RepoLocation, Repository, UserRepo, Walk};
 use store::read_only_database::{ReadOnlyStore, ReviewFiles, ReviewedContent};
 use tempfile::TempDir;
 
+use crate::near_misses::NearMiss;
+use crate::policy::{Policy, RegisteredProject, Workflow, is_protected};
 use crate::{Candidate, GateError};
 
 /// How many of the newest reviews are compared by their file names. A patch id misses a review whose diff was made with
 /// another number of context lines.
 const MAX_RECENT_REVIEWS: i64 = 300;
-const MAX_NEAR_MISSES: usize = 3;
 
 /// The decision about one candidate.
 #[derive(Debug)]
@@ -78,13 +77,6 @@ pub enum Exemption {
     NotRequired,
 }
 
-/// A review that changes some of the candidate's files.
-#[derive(Debug, Clone)]
-pub struct NearMiss {
-    pub review: ReviewedContent,
-    pub difference: Difference,
-}
-
 /// How the review's content differs from the candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
@@ -104,42 +96,6 @@ impl Decision {
     pub fn approval(&self) -> Option<&Approval> {
         if let Outcome::Approved(approval) = &self.outcome { Some(approval) } else { None }
     }
-}
-
-/// What the operator decides about a gate. Nothing in it may come from the repository.
-#[derive(Debug, Default)]
-pub struct Policy {
-    /// Files whose changes need no approval.
-    pub exempt: Globs,
-    pub git: GitSettings,
-    /// Where git works; a folder that does not exist is skipped.
-    pub scratch: Vec<PathBuf>,
-    /// The repositories of the broker, by which a review belongs to this repository or to another one.
-    pub projects: Vec<RegisteredProject>,
-    /// The project of this repository, if it is a clone that is not registered.
-    pub project: Option<String>,
-    pub workflow: Option<Workflow>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegisteredProject {
-    pub name: String,
-    /// The object folder of its repository.
-    pub objects: PathBuf,
-}
-
-/// The file in which a project says at which points it requires approvals.
-#[derive(Debug, Clone, Copy)]
-pub struct Workflow {
-    pub file: &'static str,
-    /// Whether a push needs an approval, by the content of the file.
-    pub requires_push: fn(&str) -> bool,
-}
-
-/// Files that decide about the gate itself. A change of them always needs an approval.
-fn is_protected(path: &str) -> bool {
-    let path = path.to_lowercase();
-    path == ".planning/config.json" || path == ".countersign" || path.starts_with(".countersign/")
 }
 
 /// A repository and the database with the approvals, ready for decisions.
@@ -162,10 +118,10 @@ pub struct Gate {
 
 /// What a candidate changes in its first parent.
 #[derive(Debug)]
-struct Changes {
+pub(crate) struct Changes {
     is_empty: bool,
     /// A renamed file counts with both names.
-    paths: BTreeSet<String>,
+    pub(crate) paths: BTreeSet<String>,
 }
 
 impl Gate {
@@ -327,7 +283,7 @@ impl Gate {
         Ok(reviews.iter().any(|review| review.approved && paths_of(&review.files) == paths.paths))
     }
 
-    async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
+    pub(crate) async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
         match &mut self.store {
             Some(store) => Ok(store.find_reviewed_content(number).await?),
             None => Ok(None),
@@ -361,7 +317,7 @@ impl Gate {
         Ok(numbers)
     }
 
-    async fn recent_reviews(&mut self) -> Result<Arc<[ReviewFiles]>, GateError> {
+    pub(crate) async fn recent_reviews(&mut self) -> Result<Arc<[ReviewFiles]>, GateError> {
         if let Some(reviews) = &self.recent_reviews {
             return Ok(reviews.clone());
         }
@@ -374,7 +330,11 @@ impl Gate {
 
     /// How the content of a review differs from the candidate, apart from exempt files. `None` if the review belongs to
     /// another repository, or its base no longer exists.
-    async fn compare(&self, review: &ReviewedContent, candidate: &Candidate) -> Result<Option<Difference>, GateError> {
+    pub(crate) async fn compare(
+        &self,
+        review: &ReviewedContent,
+        candidate: &Candidate,
+    ) -> Result<Option<Difference>, GateError> {
         let Some(diff) = &review.diff else { return Ok(None) };
         if !self.is_same_repository(review, candidate).await? {
             return Ok(None);
@@ -435,41 +395,8 @@ impl Gate {
         Ok(self.changes(candidate).await?.paths.iter().any(|path| is_protected(path)))
     }
 
-    pub(crate) async fn add_near_misses(&mut self, decision: &mut Decision) -> Result<(), GateError> {
-        if let Outcome::Unapproved(near_misses) = &mut decision.outcome {
-            *near_misses = self.find_near_misses(&decision.candidate).await?;
-        }
-        Ok(())
-    }
-
-    async fn find_near_misses(&mut self, candidate: &Candidate) -> Result<Vec<NearMiss>, GateError> {
-        let changes = self.changes(candidate).await?;
-        let recent = self.recent_reviews().await?;
-        let mut ranked: Vec<_> = recent
-            .iter()
-            .filter_map(|review| {
-                let paths = paths_of(&review.files);
-                let shared = paths.intersection(&changes.paths).count();
-                let unshared = paths.union(&changes.paths).count() - shared;
-                (shared > 0).then_some((unshared, Reverse(review.number.0), review.number))
-            })
-            .collect();
-        ranked.sort_unstable();
-        let mut near_misses = Vec::new();
-        for (.., number) in ranked {
-            let Some(review) = self.find_review(number).await? else { continue };
-            let Some(difference) = self.compare(&review, candidate).await? else { continue };
-            near_misses.push(NearMiss { review, difference });
-            if near_misses.len() == MAX_NEAR_MISSES {
-                break;
-            }
-        }
-        near_misses.sort_by_key(|near_miss| near_miss.difference != Difference::None);
-        Ok(near_misses)
-    }
-
     /// Computed once per candidate.
-    async fn changes(&mut self, candidate: &Candidate) -> Result<Arc<Changes>, GateError> {
+    pub(crate) async fn changes(&mut self, candidate: &Candidate) -> Result<Arc<Changes>, GateError> {
         let key = (candidate.parents.first().cloned(), candidate.tree.clone());
         if let Some(changes) = self.changes.get(&key) {
             return Ok(changes.clone());
@@ -507,7 +434,7 @@ fn create_scratch(folders: &[PathBuf]) -> Result<TempDir, GateError> {
 }
 
 /// The paths of a review's files, comparable with [`Changes::paths`].
-fn paths_of(files: &[AffectedFile]) -> BTreeSet<String> {
+pub(crate) fn paths_of(files: &[AffectedFile]) -> BTreeSet<String> {
     let paths = files.iter().flat_map(|file| {
         let old = match file.operation {
             FileOperation::Rename => file.old_path.clone(),

@@ -14,18 +14,19 @@ mod commit_ranges;
 mod decision;
 mod error;
 mod landed_commits;
+mod near_misses;
+mod policy;
 mod pushes;
 mod receipt;
 
 pub use candidate::Candidate;
 pub use commit_approvals::{Evidence, VerifiedCommit, default_range};
 pub use commit_ranges::{CommitRange, MAX_COMMITS};
-pub use decision::{
-    Approval, Decision, Difference, Exemption, Gate, NearMiss, Outcome, Policy, RefusalReason, RegisteredProject,
-    SkipReason, Workflow,
-};
+pub use decision::{Approval, Decision, Difference, Exemption, Gate, Outcome, RefusalReason, SkipReason};
 pub use error::GateError;
 pub use landed_commits::RecentHistory;
+pub use near_misses::NearMiss;
+pub use policy::{Policy, RegisteredProject, Workflow};
 pub use pushes::{PushUpdate, Remote};
 pub use receipt::{Receipt, ReceiptReviewer};
 pub use store::read_only_database::ReviewedContent;
