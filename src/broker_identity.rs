@@ -1,5 +1,5 @@
-//! What a client learns about the broker that answers it, so that a page notices an updated broker or another database at
-//! its address.
+//! The version of the running broker and the id of its database. An open page notices by them that the broker was
+//! updated, or that another database is at its address.
 
 use std::path::PathBuf;
 use tokio::sync::OnceCell;

@@ -1,5 +1,5 @@
-//! `countersign serve`: starts the store, the projects, the actors and the server with their settings, and runs them until
-//! a signal.
+//! `countersign serve`: starts the store, the projects, the actors and the server, and runs them until SIGINT or
+//! SIGTERM.
 
 use crate::{
     broker_identity::BrokerIdentity,

@@ -1,5 +1,5 @@
-//! Checks what a caller sends before anything else looks at it: limits, and that no text contains a live token of this
-//! broker, which readers of the text could use. Every request lists its texts, so that one function checks them all.
+//! Validates every request before anything else reads it: its size, and that no text contains a valid token of this
+//! broker, which readers of the text could use. Each request type lists its texts, so one function checks them all.
 
 use crate::{Shared, credentials::SecretHash, error::BrokerError};
 use TextKind::{Diff, Intent, Line, Metadata, Name, Prose, RequiredProse, Unlimited};

@@ -1,5 +1,5 @@
-//! Wakes reviews whose lease or reservation ends while they have no actor, because they were idle or the broker was
-//! restarted. A review with an actor sets its own timer.
+//! Starts the actor of a review when a lease or reservation ends and no actor runs to notice it, because the review was
+//! idle or the broker was restarted. A running actor sets its own timer.
 
 use crate::{Shared, mailbox::Mailbox, review::ReviewMessage, supervisor::SupervisorMessage};
 use domain::time::Tick;

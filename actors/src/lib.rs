@@ -4,12 +4,12 @@
 //! Supervisor ── starts and restarts the others, routes messages to live reviews
 //! ├─ Gateway ── turns calls into messages, hands changes to the store's one writer
 //! ├─ ReviewerPool ── starts and stops reviewer processes as the queue demands
-//! │  └─ ReviewerActor × n ── holds the pipe whose end kills one process
+//! │  └─ ReviewerActor × n ── owns the pipe of one process; closing it kills the process
 //! └─ ReviewActor × n ── one per live review: decides, commits, then replaces its state
 //! ```
 //!
 //! A call goes Gateway → Supervisor → ReviewActor and carries its reply channel along; a change goes ReviewActor →
-//! Gateway → writer. No actor of the first chain awaits another one of it.
+//! Gateway → writer. The actors that pass a call along never wait for each other.
 //!
 //! Git and long-polls run in tasks of their own, outside of every mailbox.
 

@@ -1,7 +1,7 @@
-//! The actor of one review: decides commands, commits the result, then replaces its state.
+//! The actor of one review: decides its commands, commits the result, then updates its state.
 //!
-//! Its state is always one that the database has. Readers and waiting calls see it through a watch channel, so they do
-//! not go through the mailbox.
+//! The state in memory is never ahead of the database. Readers and waiting calls see it through a watch channel, so
+//! they do not use the mailbox.
 
 use crate::{
     Shared,

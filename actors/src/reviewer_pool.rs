@@ -5,7 +5,7 @@
 //! what its reviewers do, so a review does not know the pool.
 //!
 //! ```text
-//! log ──► ReviewerPool ── one child per reviewer ──► ReviewerActor ══ life line ══► shim ──► codex, claude, …
+//! log ──► ReviewerPool ── one child per reviewer ──► ReviewerActor ══ lifeline ══► shim ──► codex, claude, …
 //! ```
 
 mod assigned_seat;

@@ -97,7 +97,7 @@ pub fn own_executable() -> PathBuf {
 
 /// A reviewer and every process it starts. All of them are killed when this is dropped or the broker exits.
 pub struct Process {
-    // Not killed on drop: the shim has to outlive the life line to kill the others. Tokio reaps it afterwards.
+    // Not killed on drop: the shim has to outlive the lifeline to kill the others. Tokio reaps it afterwards.
     shim: Child,
     /// The write end of the shim's stdin. Closing it makes the shim kill everything below it.
     life_line: Option<ChildStdin>,

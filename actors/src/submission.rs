@@ -1,5 +1,5 @@
 //! Prepares proposals, revisions and verdicts before they are sent to the review's actor: parses diffs and lets git
-//! check them. This is slow, so it runs in the caller's task or one of its own and holds no mailbox and no transaction.
+//! check them. This is slow, so it runs in tasks outside the actors and blocks neither a mailbox nor a transaction.
 
 mod content_preparation;
 mod diff_between_rounds;

@@ -1,7 +1,7 @@
 //! The supervisor: starts and restarts the other actors and routes messages to live reviews.
 //!
-//! Every message to a review passes this one mailbox. That makes it safe to stop an idle review: the supervisor forgets
-//! it and tells it to stop in one step, so no message can be on its way to it.
+//! Every message to a review goes through this one mailbox. That makes it safe to stop an idle review: the supervisor
+//! forgets it and asks it to stop in one step, so no message can still be on its way.
 
 use crate::{
     Shared,

@@ -1,7 +1,7 @@
 //! Encodes and decodes the HTTP header in which a client names the repository it works in.
 //!
-//! The stdio bridge and the command line send it with every request. Without it a broker that was started for another
-//! repository would take a proposal without a project for its own.
+//! The stdio bridge and the command line send it with every request. Without it, a proposal that names no project would
+//! go to the repository that the broker was started for.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use http::{HeaderName, HeaderValue};

@@ -1,7 +1,8 @@
 //! Decodes a request from JSON and corrects the harmless mistakes that models make.
 //!
-//! Such mistakes are: a number or a boolean in quotes, an empty string for nothing, one string instead of a
-//! list, JSON inside a string. One pass over the value corrects them against the request's schema before serde reads it.
+//! Such mistakes are a number or a boolean in quotes, an empty string instead of a missing value, one string instead of
+//! a list, and JSON inside a string. One pass over the value corrects them by the request's schema before serde reads
+//! it.
 
 use crate::error::ErrorBody;
 use serde::de::DeserializeOwned;

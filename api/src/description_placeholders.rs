@@ -1,5 +1,4 @@
-//! Replaces placeholders in the descriptions of MCP tools by configured values, so that agents read the limits in
-//! force.
+//! Replaces placeholders in the descriptions of MCP tools with configured values, so that agents see the actual limits.
 
 use serde_json::{Map, Value};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Request and response types of the operations for operators that list webhooks and handle their failed deliveries.
+//! Request and response types for listing webhooks and handling their failed deliveries, for operators.
 
 pub use domain::query_types::DeadDelivery;
 

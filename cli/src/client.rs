@@ -1,5 +1,4 @@
-//! The command line's HTTP client of the broker: finds the running broker, calls operations over REST and follows its
-//! events.
+//! The HTTP client of the command line: finds the running broker, calls operations over REST and follows its events.
 
 pub(crate) mod discovery;
 pub(crate) mod event_stream;

@@ -1,8 +1,8 @@
-//! Settings of the gate: which of them count, and where the approvals are.
+//! The gate's settings: which sources may set them, and where the approvals are.
 //!
-//! Any process in a repository can write its files and set variables before it runs git. So the gate takes its settings
-//! from the operator. A project's file may close the gate, but neither open nor confuse it, and hooks ignore variables
-//! that would loosen it.
+//! Any process in a repository can write its files and set environment variables before it runs git. So the gate takes
+//! its settings from the operator. A project's file can make the gate stricter but not looser, and hooks ignore
+//! environment variables that would loosen it.
 
 use crate::config_overrides::ConfigArgs;
 use anyhow::{Context as _, anyhow};

@@ -2,8 +2,8 @@
 //! commit.
 //!
 //! An installed hook file holds one line that calls a command of this module, so an upgrade of the program upgrades
-//! every hook. A missing broker must not stop the user's work, unless `gate.fail = "closed"` is set. What the repository or the
-//! caller's variables cause counts as no.
+//! every hook. A missing broker must not stop the user's work, unless `gate.fail = "closed"` is set. A failure that the
+//! repository or the caller's environment causes counts as a refusal.
 
 mod agent_hook_protocol;
 mod agent_stop;

@@ -1,5 +1,4 @@
-//! Command-line options that choose the name under which a command acts, and the connection to the broker under that
-//! name.
+//! Command-line options for the name under which a command acts, and the function that connects to the broker under it.
 
 use crate::{
     CliError,

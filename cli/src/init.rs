@@ -1,7 +1,7 @@
-//! `countersign init`: connects clients, git and agents with the broker, and removes exactly that again.
+//! `countersign init`: connects clients, git and agents to the broker, and can undo exactly that.
 //!
-//! The wanted state is a list of [`InitTarget`]s. [`edit`] computes the new text of a file, [`file_change`] plans the change of
-//! a file, and [`Change::apply`] is the only place that writes.
+//! The wanted state is a list of [`InitTarget`]s. [`edit`] computes the new text of a file, [`file_change`] plans the
+//! change of a file, and [`Change::apply`] is the only place that writes.
 
 mod agent_instructions;
 mod atomic_files;

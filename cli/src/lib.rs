@@ -1,7 +1,7 @@
 //! The command line of Countersign: defines its commands and options and runs them. Data goes to stdout, everything
 //! else to stderr.
 //!
-//! `EXIT_CODES` are the ones every command shares; `wait` and `gate` answer by theirs.
+//! `EXIT_CODES` lists the exit codes that all commands share; `wait` and `gate` have further ones.
 
 mod client;
 mod commands;

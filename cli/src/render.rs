@@ -1,4 +1,4 @@
-//! Renders answers of the broker as text for people: tables, styled words, short times. Untrusted text is escaped.
+//! Formats the broker's answers for the terminal: tables, colours, short durations. Untrusted text is escaped.
 
 pub(crate) mod gate;
 pub(crate) mod issue;

@@ -1,4 +1,5 @@
-//! The command-line argument that names a review. Without it, the command takes the only review that fits.
+//! The command-line argument that names a review. If it is omitted and only one open review suits the command, the
+//! command takes that one.
 
 use crate::{
     CliError,

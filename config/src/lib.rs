@@ -1,7 +1,7 @@
-//! Loads the settings and personas, and knows the files of the data folder.
+//! Loads settings and personas, and defines the paths of all files in the data folder.
 //!
-//! Settings come in layers: `default.toml` < the user's file < the project's file < `--config` < `COUNTERSIGN_*` < flags.
-//! The embedded `default.toml` defines all defaults, the table in `schema` all bounds.
+//! Settings come in layers: `default.toml` < the user's file < the project's file < `--config` < `COUNTERSIGN_*` <
+//! flags. The embedded `default.toml` defines all defaults, the table in `schema` all bounds.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

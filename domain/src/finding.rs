@@ -1,5 +1,5 @@
-//! Types for findings: issues and suggestions that reviewers raise. Each finding is re-anchored in every round,
-//! answered and resolved.
+//! Types for findings: the issues and suggestions that reviewers raise. In each new round the lines of a finding are
+//! located again, until it is resolved.
 
 pub mod anchor;
 pub mod duplicate_detection;

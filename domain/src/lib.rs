@@ -4,8 +4,8 @@
 //! - [`review`]: the state of a review, its commands and events, and [`review::transition`], the only function that
 //!   changes a review
 //! - [`consensus`]: how votes lead to an outcome
-//! - [`content`]: the request of a proposal, the content of a round, and the hash that an approval is bound to
-//! - [`verdict`]: verdicts, and the request that brings one with its findings
+//! - [`content`]: the request that creates a proposal, the content of a round, and the hash that an approval is bound to
+//! - [`verdict`]: verdicts, and the request that submits one with its findings
 //! - [`diff`]: a unified diff as files and warnings
 //! - [`git_engine_mode`]: whether the broker or git checks diffs
 //! - [`finding`]: issues and suggestions of reviewers, over their lifetime
@@ -14,7 +14,7 @@
 //! - [`reviewer_pool`]: when reviewer processes are started and stopped, and their events
 //! - [`credential`]: what a token lets its holder do
 //! - [`event_kind`]: the kinds of events in the log, and the topics subscribers filter by
-//! - [`query_types`], [`stats`]: arguments of queries over the log and the statistics, and their figures
+//! - [`query_types`], [`stats`]: arguments of queries over the event log and of statistics, and what they return
 //! - [`waiting_on`]: who must act next in a review, and why
 //! - [`text`]: escaping and shortening of text that others wrote
 //! - [`priority`], [`ids`], [`time`]: basic types

@@ -1,5 +1,5 @@
-//! The state of one review as types, and the modules for its commands, events, refusals and replies and for the
-//! function that decides commands.
+//! The types for the state of one review. Submodules hold its commands, events, refusals and replies, and the function
+//! that decides commands.
 
 mod command;
 mod event;

@@ -1,5 +1,5 @@
-//! Types for the statistics of reviews. Times are milliseconds. The store counts, and the API returns these types as
-//! they are.
+//! Types for the statistics of reviews. The store fills them in, and the API returns them unchanged. Times are
+//! milliseconds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

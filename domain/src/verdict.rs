@@ -1,5 +1,5 @@
-//! Types for the verdicts a reviewer can give, what each requires, and the request that brings one with its findings
-//! and its cost.
+//! Types for the verdicts a reviewer can give, what each requires, and the request that submits one with its findings
+//! and cost.
 
 use crate::finding::{BadFinding, NewFinding, RawFinding, validate_findings};
 use schemars::JsonSchema;

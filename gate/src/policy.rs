@@ -1,4 +1,5 @@
-//! What the operator decides about a gate, and the files of a repository that no policy can exempt.
+//! The policy of a gate, as the operator sets it: which files need no approval. Some files, such as the gate's own
+//! settings, always need one.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,8 @@
-//! Decides about a push: the commits that are new to the remote, and the commits that become the end of a branch or tag.
+//! Decides whether a push is allowed: checks the commits that are new to the remote, and the new tips of branches and
+//! tags.
 //!
-//! What the remote has is known from git's own lines and from the remote's answer. Tracking refs (`refs/remotes`) prove
-//! nothing: any process in the repository can write them.
+//! What the remote has is taken from the lines that git gives to the hook and from the remote's own answer. Tracking
+//! refs (`refs/remotes`) prove nothing, because any process in the repository can write them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

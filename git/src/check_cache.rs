@@ -1,8 +1,8 @@
-//! Remembers the outcome of checks and shares a running check between its callers.
+//! Remembers whether a diff applies, and lets concurrent callers share one check.
 //!
-//! Whether a diff applies depends on the base and the diff alone, so a check that succeeded is never repeated. A check
-//! that failed is not remembered: the working tree of a trusted repository may count, or a partial clone may lack an
-//! object.
+//! The answer depends on the base and the diff alone, so a check that succeeded is never repeated. A failure is not
+//! remembered, because it may go away: the working tree of a trusted repository may count, or a partial clone may lack
+//! an object.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

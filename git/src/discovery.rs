@@ -1,4 +1,5 @@
-//! Locates the git repository of a folder by its files, without running git. Later git commands get the exact paths.
+//! Finds the git repository that contains a folder by looking at files, without running git. Later git commands get the
+//! exact paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};

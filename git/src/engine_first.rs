@@ -1,4 +1,4 @@
-//! Asks the engine of a repository first, and git if the engine declines.
+//! Answers a question about a repository with the built-in engine, or by running git if the engine declines.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! Runs git and reads repositories.
 //!
-//! - [`Repository`] answers the broker's questions about a registered repository: does a diff apply, which commit does
-//!   a branch name, what does a file contain. `engine` answers the first two without starting git, if it is sure. Git
+//! - [`Repository`] answers the broker's questions about a registered repository: whether a diff applies, which commit
+//!   a branch points to, what a file contains. `engine` answers the first two without starting git when it can. Git
 //!   works in a scratch repository that borrows the objects of the registered one. Hooks, filters, drivers and the
 //!   fsmonitor of the registered repository never run.
 //! - [`UserRepo`] runs git in the working tree of the user, with the user's environment and configuration.

@@ -1,8 +1,8 @@
 //! Resolves a branch, commit or range to commits and to the diff between them.
 //!
-//! Names and history are read from the registered repository with commands that its configuration cannot make run a
-//! program. A diff could run one (textconv, external diff), so it is computed in the broker's scratch repository, which
-//! borrows the objects but not the configuration.
+//! Names and history are read in the registered repository, only with git commands that never run a program from its
+//! configuration. A diff can run one (textconv, external diff), so diffs are computed in the broker's scratch
+//! repository, which borrows the objects but not the configuration.
 
 use std::time::Duration;
 

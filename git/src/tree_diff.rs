@@ -1,5 +1,5 @@
-//! Compares trees in the scratch repository: their diff, and whether a diff produces exactly a tree, which is the proof
-//! behind the gate.
+//! Compares git trees in the scratch repository: which files differ, and whether applying a diff produces exactly a
+//! certain tree. The gate's decision rests on the latter.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
-//! Reads and changes the user's working tree through the user's own git.
+//! Runs the user's own git in the user's working tree, to read it and to change it.
 //!
-//! Unlike [`Repository`](crate::Repository), this sees what the user sees: configuration, refs, and the index that git
-//! passes to its hooks through variables.
+//! Unlike [`Repository`](crate::Repository), this sees what the user sees: the user's configuration and refs, and the
+//! index that git names to its hooks in `GIT_INDEX_FILE`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,9 @@
-//! Answers `tools/call` without rmcp.
+//! A fast path for MCP's `tools/call` that does not use rmcp, the MCP library.
 //!
-//! rmcp reads a message into a general value first, starts two tasks for each call and writes the response as a tree of
-//! values. For nearly every call none of that is needed: this module reads the call once, runs it in the task of its
-//! connection and writes the JSON of the response as it is. It takes only what it knows completely: the form of message
-//! that the current clients send, in the two revisions before 2026-07-28. Everything else goes to rmcp, which has the
-//! last word about what is valid.
+//! rmcp first reads a message into a general value, starts two tasks for each call and writes the response as a tree of
+//! values. This module reads a call once, runs it in the task of its connection and writes the JSON of the response
+//! directly. It accepts only the form of message that current clients send, in the two revisions before 2026-07-28.
+//! Everything else goes to rmcp, which also decides what is valid.
 
 use axum::{
     body::{Body, Bytes, to_bytes},

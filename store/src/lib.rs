@@ -4,10 +4,10 @@
 //! - [`Change`] and the other types of `database_change`: what is written
 //! - [`EventRecord`], [`Feed`], [`LogFollower`]: the log of events and how to follow it
 //! - the types of `query_types`: what queries take and return
-//! - [`read_only_database`]: the file without a broker, for the gate
+//! - [`read_only_database`]: reads the database file without a broker, for the gate
 //! - [`Tokens`]: access tokens, also written by the command line
 //!
-//! The SQL is in `sqlite/`; the other modules do not name a database, so that a second one can stand beside it.
+//! The SQL is in `sqlite/`; the other modules are independent of the database, so that another one could be added.
 
 mod database_change;
 mod error;

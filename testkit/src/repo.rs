@@ -1,4 +1,4 @@
-//! A temporary git repository.
+//! A temporary git repository for tests, removed when it is dropped.
 
 use std::{
     fs,

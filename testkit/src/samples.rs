@@ -1,4 +1,4 @@
-//! Sample values of the domain. A test changes the fields it is about.
+//! Sample values of the domain for tests. A test replaces the fields that matter to it.
 
 use domain::{
     consensus::Policy,

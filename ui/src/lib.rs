@@ -1,7 +1,7 @@
-//! The files of the web page, embedded at compile time. This package does not know the broker.
+//! The files of the web page, embedded at compile time. This package does not depend on the broker.
 //!
-//! [`index_html`] is the page. It loads its other files, which have plain names, from `/assets/<build>/NAME`: the
-//! [`BUILD`] id changes with every change of a file, so a browser may keep them for ever.
+//! [`index_html`] is the page. It loads its other files from `/assets/<build>/NAME`. The [`BUILD`] id changes with
+//! every change of a file, so a browser may cache them indefinitely.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! Runs Playwright with the built binary and a real Chromium: the tests in `web/e2e`, the pictures and the measurements.
+//! Runs Playwright with the built binary and a real Chromium: the browser tests in `web/e2e`, the screenshots, and the
+//! performance measurements of the page.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Finds a Chromium for the tests in a browser, or installs one.
+//! Finds a Chromium for the browser tests, or installs one.
 
 use std::path::{Path, PathBuf};
 

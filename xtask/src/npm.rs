@@ -1,4 +1,4 @@
-//! Installs npm packages by their lock files.
+//! Installs the npm packages that the page and some tests need, from their lock files.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Sessions of browsers: a page signs in with a token once and then shows a cookie. A session ends when it expires, when
-//! it is ended, or with its token.
+//! Browser sessions: a page signs in once with a code or a token and then sends a cookie. A session ends when it
+//! expires, when the user signs out, or when its token is revoked.
 
 use super::{Answer, Broker};
 use crate::credentials::{Caller, SecretHash, ShownSecret};

@@ -1,5 +1,5 @@
-//! A seat that the broker claims for one of its reviewers: claiming it, the copy of the project, the budget, and giving
-//! the seat up. One-shot and dedicated reviewers work on such seats.
+//! Claims a seat for one of the broker's own reviewers, prepares its copy of the project, watches its spending limit,
+//! and releases the seat. One-shot and dedicated reviewers work on such seats.
 
 use super::reviewer_actor::{Exit, Runner};
 use crate::{credentials::ReviewerCredential, error::BrokerError, submission::Submissions, workspace};

@@ -1,4 +1,4 @@
-//! Dedicated reviewers between two turns, when no process of theirs runs: deletes the stored client sessions of ended
+//! Manages dedicated reviewers between two turns, while no process of theirs runs: deletes the stored sessions of ended
 //! reviews, and lets an operator stop such a reviewer so that it gets no further turn.
 
 use super::{LiveReviewer, ReviewerPool, State, exited_reviewers};

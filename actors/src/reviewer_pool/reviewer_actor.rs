@@ -1,7 +1,8 @@
-//! The actor of one reviewer process. It holds the life line, a pipe to the process: a task beside the mailbox does the
-//! work with pipes and signals, and when the actor or the task ends, the process and everything it started ends too.
+//! The actor of one reviewer process. It owns a pipe to the process, the lifeline: when the actor ends, the pipe
+//! closes, and the process and everything it started are killed.
 //!
-//! [`Runner`] is that task. An agent has one process; a one-shot reviewer may need a second.
+//! A task beside the mailbox, [`Runner`], handles the pipes and signals. A one-shot reviewer may start a second
+//! process, if the answer of the first one cannot be used.
 
 use super::{
     PoolMessage,

@@ -1,5 +1,5 @@
-//! The folder in which a client keeps the session of a dedicated reviewer. It takes the place of the user's own folder of
-//! that client, so it holds no other sessions; the user's login is linked into it.
+//! The private home folder that an agent program uses as a dedicated reviewer, instead of the user's own (`~/.claude`,
+//! `~/.codex`). It contains only the sessions of this reviewer, and a link to the user's login.
 
 use super::runtime::Runtime;
 use std::{

@@ -1,4 +1,5 @@
-//! Reads from the stdout of a client what happens to its session, and recognises sessions that cannot be continued.
+//! Parses what an agent program prints about its session: its id, and errors which mean that the session cannot be
+//! continued.
 
 use serde::Deserialize;
 

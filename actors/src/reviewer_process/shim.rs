@@ -1,15 +1,15 @@
-//! The shim: the process between the broker and one reviewer process. It is this program again, under a hidden
+//! The shim: a small process between the broker and one reviewer process. It is the same executable, run with a hidden
 //! subcommand.
 //!
 //! The broker can be killed at any moment, and a reviewer may start any number of processes. The shim outlives the
 //! broker and, as subreaper, adopts every orphan of the reviewer, so it can always kill the whole tree.
 //!
 //! ```text
-//! broker ══ life line ══► shim (own session, subreaper) ──► shim-exec, then the reviewer ──► …
+//! broker ══ lifeline ══► shim (own session, subreaper) ──► shim-exec, then the reviewer ──► …
 //! ```
 //!
-//! The life line is the shim's stdin. One line of JSON is the [`ProcessSpec`] to run. `stop MILLIS` asks the whole tree
-//! to exit. When the pipe closes, because the broker closed it or died, the shim kills the tree.
+//! The lifeline is the shim's stdin. Its first line is the [`ProcessSpec`] to run, as JSON. The line `stop MILLIS` asks
+//! the whole tree to exit. When the pipe closes, because the broker closed it or died, the shim kills the tree.
 //!
 //! Exit codes: the reviewer's own, or 128 + the signal that killed it; 127 if its program was not found, 126 if it
 //! cannot be run, 125 if the shim itself failed.
@@ -71,11 +71,11 @@ pub fn exec(parent: u32, argv: &[OsString]) -> ExitCode {
     ExitCode::from(report(code, &format!("cannot run {}: {error}", program.display())))
 }
 
-/// A command on the life line.
+/// A command on the lifeline.
 enum Order {
     Launch(ProcessSpec),
     Stop(Duration),
-    /// The life line was closed.
+    /// The lifeline was closed.
     Kill,
 }
 

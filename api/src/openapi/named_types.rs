@@ -1,4 +1,4 @@
-//! Collects the types of all operations as named schemas, so that the document defines each type once.
+//! Collects the types of all operations as named schemas, so that the OpenAPI document defines each type once.
 
 use crate::{
     json_schema::{NamedSchemas, reference, referenced_name},

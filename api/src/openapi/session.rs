@@ -1,5 +1,5 @@
-//! Describes the routes with which a browser signs in and out. They are not operations of the table, because they set a
-//! cookie.
+//! Adds the routes with which a browser signs in and out to the OpenAPI document. They are not in the table of
+//! operations, because they set a cookie.
 
 use super::problem;
 use crate::{

@@ -1,4 +1,4 @@
-//! Fetches all pages of a list or a long text.
+//! Fetches all pages of a list or a long text from the broker.
 
 use crate::{CliError, client::Client};
 use api::{

@@ -1,5 +1,5 @@
-//! `countersign diff` and `countersign patch`: print the proposed diff or a reviewer's counter-patch, and decide on the
-//! counter-patch. Into a pipe a diff is written unchanged, for `git apply`.
+//! `countersign diff` and `countersign patch`: print the proposed diff or a reviewer's counter-patch, and accept or
+//! reject the counter-patch. If stdout is a pipe, the diff is written unchanged, for `git apply`.
 
 use crate::{
     CliError,

@@ -1,7 +1,7 @@
 //! The `Stop` hook: keeps an agent from ending its turn while a reviewer's feedback is unanswered.
 //!
-//! It blocks once per feedback. It never blocks again in a turn that a block has already prolonged, and never if the
-//! block could not be recorded.
+//! It blocks once for each piece of feedback and at most once per turn. It does not block if it could not record that
+//! it blocked.
 
 use super::{
     Agent,

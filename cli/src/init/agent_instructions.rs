@@ -1,5 +1,5 @@
-//! Plans the installation of instructions for agents: skills, guards, and marked sections in files of the user. The
-//! texts are in `integrations/`.
+//! Plans which instructions for agents `init` installs: skills, guards of a planned workflow, and marked sections in
+//! the user's own files. The texts are in `integrations/`.
 
 use super::{
     clients::{Client, SettingsDirs},

@@ -1,5 +1,5 @@
-//! Plans and applies the change of one file: what `init` wants in it, and the edit that leads there. Nothing is written
-//! before [`Change::apply`].
+//! Plans and applies `init`'s change of one file: the content that `init` wants, and the edit that produces it. Nothing
+//! is written before [`Change::apply`].
 
 use super::{
     atomic_files::{self, FileMode},

@@ -1,4 +1,4 @@
-//! Renders issues as text.
+//! Formats lists of findings for `countersign issues` and `show`.
 
 use crate::render::{Cell, indented, one_line, style, table};
 use api::issues::Issue;

@@ -1,4 +1,4 @@
-//! Event types: what can happen to a review, as the event log records it. Every other row of a review can be derived
+//! Event types: what can happen to a review, as the event log records it. All other data of a review can be rebuilt
 //! from its events.
 
 use super::{Category, DiffFacts, MessageAnchor, Proposer, Recipient, Reservation, Review, Role, Round, Status};

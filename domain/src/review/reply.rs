@@ -1,5 +1,5 @@
-//! Types for the result of a command, which its caller gets beside the review: a reply, or a refusal that says what is
-//! allowed instead.
+//! Types for what the caller of a command gets besides the new state of the review: a reply, or a refusal that says
+//! what is allowed instead.
 
 use super::{CommandKind, Review, Seat, Status};
 use crate::{

@@ -1,7 +1,7 @@
 //! Applies the hunks of a patch to the content of a file, with the rules of `git apply`.
 //!
-//! Context and white space must match exactly. Each hunk is searched from the line that its header names in the new file,
-//! then one line further down, one further up, and so on.
+//! Context and white space must match exactly. The search for a hunk starts at the line that its header names in the
+//! new file, then tries one line further down, one further up, and so on.
 
 use domain::diff::Hunk;
 

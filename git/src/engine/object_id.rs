@@ -1,4 +1,4 @@
-//! The type of object ids, and the hashes that produce them.
+//! The id of a git object, and the hash functions (SHA-1, SHA-256) that compute it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Resolves names of commits by the files of a repository: HEAD, branches and tags, loose or packed.
+//! Resolves the name of a commit by reading the repository's ref files: HEAD, branches and tags, loose or packed.
 //!
 //! Expressions (`~`, `^`, `@{…}`), abbreviated ids, refs that are symlinks and reftables are left to git.
 

@@ -1,4 +1,5 @@
-//! Opens and reads files of a repository that another process may change at any time.
+//! Opens and reads the files of a git folder without trusting them: another process may replace them at any time by
+//! links, pipes or very large files.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};

@@ -1,4 +1,4 @@
-//! Reads trees: modes, entries and their order, and the file at a path.
+//! Reads git's tree objects: checks the modes and order of their entries, and finds the file at a path.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

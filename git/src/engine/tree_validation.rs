@@ -1,4 +1,4 @@
-//! Validates every tree of a base once, as git does when it reads a base into its index.
+//! Validates all tree objects below a base commit, once per commit, with the checks of `git read-tree`.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Changes files of a tree and computes the new trees above them.
+//! Replaces files in a git tree and computes the new tree objects of their folders, up to the root.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

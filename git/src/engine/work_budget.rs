@@ -1,4 +1,4 @@
-//! Limits the work of one call to the engine, so that hostile input costs little before it goes to git.
+//! Limits the work of one call to the built-in engine. A diff that is more expensive than the limit goes to git.
 
 use super::Declined;
 

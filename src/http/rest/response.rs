@@ -1,5 +1,5 @@
 //! Encodes the response of an operation as an HTTP response, with an ETag and a link to the next page. The ETag of a
-//! review is its version, on which callers can set conditions.
+//! review is its version, so callers can make conditional requests (`If-Match`).
 
 use super::ApiRequest;
 use crate::{

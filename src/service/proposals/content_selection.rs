@@ -1,5 +1,6 @@
 //! Chooses which content of a review a call returns: of which round, before or after an accepted counter-patch, or only
-//! what changed since an earlier round. Programs get its diff as a whole, without a copy, because diffs may be large.
+//! what changed since an earlier round. Diffs may be large, so callers that read a whole one share it instead of
+//! copying it.
 
 use super::{Texts, bad_cursor, check_round};
 use crate::service::{Call, CallError, error::error_body};

@@ -1,4 +1,4 @@
-//! Queries for the sessions of browsers, and for the id of the database.
+//! Queries for browser sessions and for the id of the database.
 
 use super::Reader;
 use crate::{BrowserSessionChange, StoreError, Token, query_types::BrowserSession};

@@ -1,5 +1,5 @@
-//! Queries for the rounds, messages, verdicts and counter-patches of a review, and for the tokens and money its
-//! verdicts used.
+//! Queries for the rounds, messages, verdicts and counter-patches of a review, and for the tokens and cost that its
+//! verdicts report.
 
 use super::{Reader, parse_all, parse_word, to_u32, to_u64};
 use crate::{

@@ -1,8 +1,8 @@
 //! Queries over the event log: what a follower reads next, the timeline of a review, and events by filter.
 //!
-//! No index leads from an actor, a kind or a project to its events, because keeping one would cost the writer more than
-//! the event itself. A page walks a bounded part of the log instead. If that part has too few matches the page is short,
-//! and its cursor continues where the walk ended.
+//! There is no index by actor, kind or project, because maintaining one would cost the writer more than the event
+//! itself. A page reads a bounded part of the log instead. If that part has too few matches the page is short, and its
+//! cursor continues where the page ended.
 
 use super::{Reader, parse_word, to_id, to_u32, to_u64};
 use crate::{

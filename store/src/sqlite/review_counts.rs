@@ -1,4 +1,4 @@
-//! Queries that count the reviews of a list by their status.
+//! Queries that count reviews by status, with the filters of a list of reviews.
 
 use super::{
     Reader, parse_word,

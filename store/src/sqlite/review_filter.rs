@@ -1,5 +1,5 @@
-//! Assembles the SQL conditions of a [`ReviewFilter`]. Conditions like `OR ? IS NULL` would prevent the use of an index,
-//! so only those that the filter has become part of the query.
+//! Builds the WHERE clause for a [`ReviewFilter`]. It contains only the conditions that are set, because `OR ? IS NULL`
+//! would prevent the use of an index.
 
 use crate::query_types::{ListOrder, ReviewFilter, ReviewSearch};
 use domain::review::Status;

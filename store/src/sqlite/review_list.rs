@@ -1,5 +1,5 @@
-//! Queries for lists of reviews, page by page. Every page is a short walk along an index, however many reviews there
-//! are, except with the filters by intent and participant, for people.
+//! Queries for lists of reviews, page by page. A page reads a short part of an index, however many reviews there are.
+//! Only the filters by intent and participant read further.
 
 use super::{
     Reader, parse_word,

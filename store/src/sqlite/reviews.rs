@@ -1,4 +1,4 @@
-//! Queries that load a review from its rows, so that its actor can be rebuilt, and contents by their hash.
+//! Queries that load a review, so that its actor can start, and that load the content of a round by its hash.
 
 use super::{Reader, parse_all};
 use crate::StoreError;

@@ -1,5 +1,5 @@
-//! SQL statements that write a review, its events and its findings. All statements are prepared when the database is
-//! opened, so one that does not fit the schema fails the start and not a review.
+//! SQL statements that write a review, its events and its findings. All of them are prepared when the database is
+//! opened, so a statement that does not match the schema fails at the start and not during a review.
 
 use super::{browser_sessions, reviewer_pool, webhooks};
 use crate::{Change, StoreError};

@@ -1,4 +1,5 @@
-//! Follows the stdout of a dedicated reviewer's client: records its session, and aborts a run that cannot succeed.
+//! Reads the output of a dedicated reviewer while it runs: stores the id of its session, and stops a run that cannot
+//! succeed.
 
 use crate::{
     gateway::Reviews,

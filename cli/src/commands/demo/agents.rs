@@ -1,4 +1,4 @@
-//! The scripted proposers and reviewers of the demo: short forms of the calls that agents make.
+//! The demo's scripted proposers and reviewers: short functions for the calls that real agents make.
 
 use crate::{CliError, client::Client};
 use api::{

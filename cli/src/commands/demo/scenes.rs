@@ -1,4 +1,4 @@
-//! The reviews that `countersign demo --serve` leaves behind for the page, one in each state that a person meets.
+//! The sample reviews that `countersign demo --serve` creates for the page, one in each state that a user can see.
 
 use super::{
     Narrator,

@@ -1,5 +1,5 @@
-//! Aligns the lines of two texts with a diff, and decides whether equal lines are the same lines. A diff may pair a `}`
-//! with the `}` of another function; the lines around them tell them apart.
+//! Finds the lines of an older text in a newer one, to follow a finding. Equal text is not enough, because a `}` may
+//! now close another function: the lines around it must match too.
 
 use gix_imara_diff::{Algorithm, Diff, InternedInput, Token};
 use std::ops::Range;

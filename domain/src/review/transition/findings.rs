@@ -1,4 +1,5 @@
-//! Rules for findings: raised with a verdict, re-anchored in every round, resolved by the reviewers that raised them.
+//! Rules for findings: a verdict raises them, each new round locates their lines again, and the reviewers that raised
+//! them resolve them.
 
 use super::{CommandKind, Decided, Refusal, Reply, Review, Seat, Status, or_proposer, verdicts, wrong_status};
 use crate::{

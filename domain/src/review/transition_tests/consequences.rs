@@ -1,4 +1,4 @@
-//! Tests what else a command changes beside the status: leases, generations, votes, reservations and escalations.
+//! Tests what a command changes besides the status: leases, generations, votes, reservations and escalations.
 
 use super::{
     LEASE, RULES, START, accept, acceptance, after, after_all, approved, asked_back, auto_rejected, cancel, cancelled,

@@ -1,5 +1,5 @@
-//! docs/states.md, held against the rules: every state that can be reached is, and the edges seen
-//! on the way are the edges drawn there.
+//! Tests that docs/states.md matches the rules: every state of its diagram can be reached, and the transitions found
+//! are the ones it draws.
 
 use super::{
     facts, pending, proposal, propose, seats,

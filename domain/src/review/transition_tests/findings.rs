@@ -1,4 +1,5 @@
-//! Findings: what they do to a review, who may say what of them, and that no circle of them is endless.
+//! Tests the rules for findings: how they affect a review, who may change their status, and that disputes about them
+//! end.
 
 use super::{START, after, claim_as, decide, found, now, proposal, revise, says, seats, verdict};
 use crate::{

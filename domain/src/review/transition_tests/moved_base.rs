@@ -1,4 +1,4 @@
-//! Claims of a diff whose base is not HEAD any more.
+//! Tests claiming a review whose base commit is no longer HEAD.
 
 use super::{
     after, after_all, applies, claim_as, decide, fails, hash, head, pending, proposal, propose, rebasing_claim, says,

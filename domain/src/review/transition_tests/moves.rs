@@ -1,5 +1,5 @@
-//! Random worlds and moves. A move is relative (the right generation, the wrong hash), so that it
-//! means something wherever the history has got to.
+//! Generates random starting points and commands for the property tests. A command is relative (the current generation,
+//! a wrong hash), so it means something in any state.
 
 use super::super::{KEEP_SEAT, acceptance, applies, facts, fails, hash, message, proposal, revision};
 use crate::{

@@ -1,4 +1,4 @@
-//! What holds after every step of every history, however foolish the callers.
+//! Property tests: invariants that hold after every command, whether it was valid or not.
 
 #[path = "moves.rs"]
 mod moves;

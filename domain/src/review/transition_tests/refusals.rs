@@ -1,4 +1,4 @@
-//! Every "no", with the code a program sees.
+//! Tests every refusal of a command, and the error code that a program gets for it.
 
 use super::{
     accept, acceptance, after, after_all, applies, approved, asked_back, auto_rejected, cancel, cancelled,

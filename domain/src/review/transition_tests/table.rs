@@ -1,4 +1,4 @@
-//! SPEC 3's table, a line per row.
+//! Tests the status changes one by one: a table with the status before, the command and the status after.
 
 use super::{
     accept, after, after_all, applies, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested,

@@ -1,4 +1,5 @@
-//! Whose turn it is: the list is never empty, what it names can be done, and following it leads to an end.
+//! Tests `waiting_on`, the list of who must act next: it is never empty for an open review, every action it names is
+//! allowed, and taking these actions always ends the review.
 
 use super::{
     KEEP_SEAT, RULES, acceptance, add_seat, after, after_all, applies, approved, asked_back, cancel, changes_requested,

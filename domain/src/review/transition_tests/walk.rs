@@ -1,5 +1,4 @@
-//! Every status × every command, as a snapshot to read, and the commands that [`super::diagram`]
-//! and this test walk with.
+//! Tests what each command does in each status, as one snapshot. [`super::diagram`] uses the same sample commands.
 
 use super::{
     acceptance, after, applies, approved, asked_back, auto_rejected, cancelled, changes_requested, claim, claimed,
