@@ -57,6 +57,8 @@ export default defineConfig({
         entryFileNames: "assets/[name].js",
         chunkFileNames: "assets/[name].js",
         assetFileNames: "assets/[name][extname]",
+        // What every page needs is one file, not thirty.
+        codeSplitting: { groups: [{ name: "frame", test: /\/src\/main\.tsx$/ }] },
       },
     },
   },

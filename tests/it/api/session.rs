@@ -100,6 +100,7 @@ async fn a_code_signs_a_browser_in_once() {
         (&json!(null), &json!(false), &json!(true))
     );
     assert_eq!(before["suggested_name"], "", "the name of the broker's user is not for strangers");
+    assert_eq!(before["seq"], json!(null), "nor how much happens here");
     browser.get("/api/v1/reviews").await.refused(401, "token_needed");
 
     let code = code(&broker, &token).await;

@@ -1777,6 +1777,8 @@ export type Whoami = {
   name: string | null;
   /** The projects that the token is limited to. `null`: all. */
   projects: string[] | null;
+  /** The last event. Who reads something after this response and follows the events from here misses no change. `null` if the broker requires a token and the request has none. */
+  seq: number | null;
   /** The request carried a valid session cookie. */
   signed_in: boolean;
   /** The name under which the commands of the broker's user act, for a caller without a name. Empty if it is unknown, or if the broker requires a token and the request has none. */
