@@ -364,7 +364,7 @@ async fn without_required_tokens_the_page_needs_no_session() {
     assert_eq!((&health["build"], &health["database_id"]), (&json!(ui::BUILD), &id));
     let expected = json!({
         "name": null, "authority": null, "projects": null, "suggested_name": "Ann Smith", "token_required": false,
-        "signed_in": false, "build": ui::BUILD, "database_id": id, "demo": false,
+        "signed_in": false, "build": ui::BUILD, "database_id": id, "seq": 0, "demo": false,
     });
     assert_eq!(whoami, expected);
     browser.post("/api/v1/reviews", proposal("by a person")).await.is(201);

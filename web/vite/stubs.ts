@@ -32,6 +32,22 @@ const WASM_SCRIPT = "./highlights.wasm.mjs";
 const WASM_ID = "\0highlights-wasm";
 const wasmFile = fileURLToPath(new URL("../node_modules/@pierre/highlights/dist/highlights.wasm", import.meta.url));
 
+/**
+ * remark-gfm also brings the writer of markdown, 17 kB that are never called: the page only reads. Its handlers are made
+ * when the plugin is attached, and call nothing of it then.
+ */
+const WRITER_ID = "\0stub-of-markdown-writer";
+const WRITER_NAMES = ["defaultHandlers", "toMarkdown"];
+
+export function stubMarkdownWriter(): Plugin {
+  return {
+    name: "stub-markdown-writer",
+    enforce: "pre",
+    resolveId: (source) => (source === "mdast-util-to-markdown" ? WRITER_ID : undefined),
+    load: (id) => (id === WRITER_ID ? WRITER_NAMES.map((name) => `export const ${name} = {};`).join("\n") : undefined),
+  };
+}
+
 export function stubShiki(): Plugin {
   return {
     name: "stub-shiki",
