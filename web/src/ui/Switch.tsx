@@ -21,7 +21,7 @@ export function Switch({ children, isSelected, onChange, isDisabled = false }: S
         className="sr-only"
       />
       <span className="flex h-5 w-9 shrink-0 items-center rounded-full border border-line-strong bg-raised p-0.5 group-has-checked:justify-end group-has-checked:border-accent group-has-checked:bg-accent group-has-focus-visible:outline-2 group-has-focus-visible:outline-accent">
-        <span className="size-3.5 rounded-full bg-line-strong group-has-checked:bg-on-accent" />
+        <span className="size-3.5 rounded-full border border-line-strong bg-line-strong group-has-checked:bg-on-accent" />
       </span>
       {children}
       <span aria-hidden="true" className="text-dim">

@@ -51,7 +51,10 @@ export function ReviewBody({ id, review }: { id: string; review: Review }) {
   };
   return (
     <ReviewContext value={view}>
-      <div className="flex flex-col xl:sticky xl:top-0 xl:h-[calc(100dvh-var(--banners,0px))] xl:overflow-y-auto">
+      <div
+        data-print="whole"
+        className="flex flex-col xl:sticky xl:top-0 xl:h-[calc(100dvh-var(--banners,0px))] xl:overflow-y-auto"
+      >
         <ReviewHead />
         <SeatStrip />
         <ReviewPanes {...place} seenVersion={seenVersion} composer={composer} />

@@ -56,7 +56,10 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
     return (
       <PaneTabs selected={search.tab ?? "diff"} className="flex-1">
         <PaneTab id="diff">
-          <div className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-1 empty:hidden">
+          <div
+            className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-1 empty:hidden"
+            data-print="hide"
+          >
             <RoundPicker />
             {review.has_diff && <DiffOptions />}
           </div>
