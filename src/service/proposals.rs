@@ -189,7 +189,7 @@ async fn reason_of_verdict(broker: &Broker, review: &Review, version: u64) -> Re
     let records = broker.reader().list_timeline(review.number, version.saturating_sub(1), 1).await?;
     let recorded = records.into_iter().find_map(|record| match record.event.entry {
         LogEntry::Review { recorded, .. } if recorded.version == version => Some(recorded.event),
-        _ => None,
+        LogEntry::Review { .. } | LogEntry::Pool(_) => None,
     });
     match recorded {
         Some(Event::VerdictGiven(given)) => Ok(given.reason.unwrap_or_default()),
