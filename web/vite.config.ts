@@ -3,7 +3,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
-import { stubShiki } from "./vite/stubShiki.ts";
+import { stubMarkdownWriter, stubShiki } from "./vite/stubs.ts";
 
 /** The broker that `npm run dev` shows. `cargo xtask web --dev` sets it. */
 const broker = process.env.COUNTERSIGN_URL ?? "http://127.0.0.1:8321";
@@ -42,7 +42,7 @@ function plainPlaceholder(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [stubShiki(), themeScript(), tailwindcss(), react(), plainPlaceholder()],
+  plugins: [stubShiki(), stubMarkdownWriter(), themeScript(), tailwindcss(), react(), plainPlaceholder()],
   experimental: {
     renderBuiltUrl: (file, { hostType }) => (hostType === "html" ? `${ASSETS}${basename(file)}` : { relative: true }),
   },
@@ -57,6 +57,8 @@ export default defineConfig({
         entryFileNames: "assets/[name].js",
         chunkFileNames: "assets/[name].js",
         assetFileNames: "assets/[name][extname]",
+        // What every page needs is one file, not thirty.
+        codeSplitting: { groups: [{ name: "frame", test: /\/src\/main\.tsx$/ }] },
       },
     },
   },

@@ -7,7 +7,7 @@ use domain::{
     content::{CreateReviewRequest, TargetRequest},
     finding::NewFinding,
     ids::VALIDATOR,
-    review::{Command, Proposer, TargetKind},
+    review::{AcceptCounterPatch, Command, Proposer, TargetKind},
     size_limits::Limits,
     text::is_hidden,
     verdict::{ReviewMetrics, VerdictRequest},
@@ -78,8 +78,11 @@ pub(crate) fn command_texts(command: &Command) -> Vec<Text<'_>> {
             Text::new("metadata", Metadata, message.metadata.as_ref().map(ToString::to_string)),
         ],
         Command::AddSeat(add) => vec![name("caller_id", add.by.as_ref()), name("reviewer", Some(&add.persona))],
-        Command::AcceptCounterPatch(accept) => vec![name("persona", accept.persona.as_ref())],
-        Command::RejectCounterPatch { persona, .. } => vec![name("persona", persona.as_ref())],
+        Command::AcceptCounterPatch(AcceptCounterPatch { by, persona, .. })
+        | Command::RejectCounterPatch { by, persona } => {
+            vec![name("persona", persona.as_ref()), name("caller_id", by.as_ref())]
+        }
+        Command::Close { identity, .. } => vec![name("caller_id", identity.as_ref())],
         Command::Cancel { by, reason } => {
             vec![Text::new("reason", RequiredProse, Some(reason)), name("caller_id", by.as_ref())]
         }
@@ -88,8 +91,7 @@ pub(crate) fn command_texts(command: &Command) -> Vec<Text<'_>> {
         | Command::GiveVerdict(_)
         | Command::Renew { .. }
         | Command::ReviewerGone { .. }
-        | Command::Expire
-        | Command::Close { .. } => Vec::new(),
+        | Command::Expire => Vec::new(),
     }
 }
 

@@ -132,7 +132,7 @@ fn texts(route: &Route) -> (&'static str, &'static str) {
         Format::Patch => ("The diff as a mail", "For `git am` or `git apply`."),
         Format::CounterPatch => (
             "A counter-patch",
-            "The whole counter-patch of a round as text: the latest one, or that of the seat of `persona`.",
+            "The whole counter-patch of a round as text: the latest one, or that of the seat of `persona`. It leads from the base, or with since_round from what that round submitted.",
         ),
     }
 }

@@ -218,11 +218,11 @@ operations! {
     GetProposal(proposals::ProposalRequest) -> proposals::ProposalResponse {
         tool "get_proposal", "Read a proposal", Any, Read,
         GET "/reviews/{review_id}" as "get_review",
-        GET "/reviews/{review_id}/diff" as "get_diff" as Diff,
-        GET "/reviews/{review_id}/rounds/{round}/diff" as "get_round_diff" as Diff,
-        GET "/reviews/{review_id}/patch" as "get_patch" as Patch without ["since_round", "cursor"],
+        GET "/reviews/{review_id}/diff" as "get_diff" as Diff without ["verdict"],
+        GET "/reviews/{review_id}/rounds/{round}/diff" as "get_round_diff" as Diff without ["verdict"],
+        GET "/reviews/{review_id}/patch" as "get_patch" as Patch without ["since_round", "verdict", "cursor"],
         GET "/reviews/{review_id}/counter-patch" as "get_counter_patch" as CounterPatch
-            without ["file", "content", "content_hash", "since_round", "cursor"],
+            without ["file", "content", "content_hash", "verdict", "cursor"],
     }
     /// Reviewer: submits your verdict on a review you have claimed. verdict is approved, changes_requested, comment
     /// (does not change the status) or rejected (rejects the whole idea); all except approved need a reason. Pass

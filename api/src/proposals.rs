@@ -38,7 +38,9 @@ pub struct ProposalRequest {
     pub content_hash: Option<ContentHash>,
     /// The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch.
     pub persona: Option<String>,
-    /// The next_cursor of the previous page, with unchanged round, file, content, since_round and persona.
+    /// Only the reason of this verdict, in full: its version in get_review_timeline.
+    pub verdict: Option<u64>,
+    /// The next_cursor of the previous page, with all other arguments unchanged.
     pub cursor: Option<String>,
     /// Your own id. Optional.
     pub caller_id: Option<String>,
@@ -86,7 +88,7 @@ pub struct ProposalResponse {
     pub counter_patch_by: Option<String>,
     /// The seat that offered it. Name it in accept_counter_patch if several seats offered one.
     pub counter_patch_persona: Option<String>,
-    /// This page's part of the last verdict's reason.
+    /// This page's part of the reason of the last verdict, or of the requested one.
     pub verdict_reason: Option<String>,
     /// Characters of all pages together.
     pub total: usize,

@@ -284,14 +284,19 @@ pub struct CloseReviewRequest {
     pub review_id: String,
     /// The role you act in. Only "proposer" may close a review.
     pub closer_role: Option<Role>,
+    /// Your own id, for the log [default: the name of your token, or else the proposer's].
+    pub caller_id: Option<String>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CancelReviewRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
     /// Why the review is no longer wanted. Its reviewers see it.
     pub reason: String,
+    /// Your own id, for the log [default: the name of your token, or else the proposer's].
+    pub caller_id: Option<String>,
 }
 
 /// Arguments of accept_counter_patch and reject_counter_patch.
@@ -302,6 +307,8 @@ pub struct CounterPatchRequest {
     pub review_id: String,
     /// The persona whose counter-patch is meant. Needed if several seats have offered one.
     pub persona: Option<String>,
+    /// Your own id, for the log [default: the name of your token, or else the proposer's].
+    pub caller_id: Option<String>,
 }
 
 /// One seat of a review.

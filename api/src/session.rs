@@ -50,6 +50,9 @@ pub struct Whoami {
     pub build: String,
     /// Identifies the database. Another value means that another broker answers at this address.
     pub database_id: String,
+    /// The last event. Who reads something after this response and follows the events from here misses no change. `null` if
+    /// the broker requires a token and the request has none.
+    pub seq: Option<u64>,
     /// The broker plays the demo and keeps nothing.
     pub demo: bool,
 }

@@ -20,13 +20,13 @@ use domain::{
     content::{Content, ContentHash},
     diff::file_section,
     ids::ReviewId,
-    review::{Refusal, Review},
+    review::{Event, Refusal, Review},
     text::truncate,
     verdict::Verdict,
 };
 use serde::Serialize;
 use std::borrow::Cow;
-use store::CounterPatchRow;
+use store::{CounterPatchRow, LogEntry};
 
 /// Maximum verdicts returned with a proposal.
 const MAX_ITERATIONS: u32 = 20;
@@ -88,9 +88,14 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
         reader.find_last_vote(number, round).await?.map(|vote| (vote.verdict, vote.reviewer_id, vote.reason))
     };
     let patch = patch.as_ref();
-    let texts = match &request.file {
-        Some(file) => Texts::of_file(content, file)?,
-        None => Texts::new(content, patch, last_verdict.as_ref()),
+    let reason = match request.verdict {
+        Some(version) => Some(reason_of_verdict(broker, &review, version).await?),
+        None => None,
+    };
+    let texts = match (&reason, &request.file) {
+        (Some(reason), _) => Texts::of_verdict(reason, request.verdict.unwrap_or_default()),
+        (None, Some(file)) => Texts::of_file(content, file)?,
+        (None, None) => Texts::new(content, patch, last_verdict.as_ref()),
     };
     let texts = texts.bind(request.since_round, patch.filter(|_| request.persona.is_some()));
     let start = match &request.cursor {
@@ -98,7 +103,7 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
         None => 0,
     };
     let stream = TextStream::new([texts.description, &texts.diff, texts.counter_patch, texts.verdict_reason]);
-    let details = if start == 0 && request.file.is_none() {
+    let details = if start == 0 && request.file.is_none() && request.verdict.is_none() {
         let verdict = last_verdict.as_ref().map(|(verdict, by, _)| (*verdict, by.as_str()));
         let mut details = ProposalDetails::new(&review, round, hash, content, verdict, chosen.target.as_deref());
         details.iterations = iterations.into_iter().map(shorten_texts).collect();
@@ -172,7 +177,27 @@ pub(super) async fn counter_patch(call: &Call<'_>, request: ProposalRequest) -> 
         ErrorBody::new(ErrorCode::NoCounterPatch, error)
     };
     let patch = found.ok_or_else(none)?;
-    Ok(FullCounterPatch { version: review.version, diff: patch.diff })
+    let diff = match request.since_round {
+        Some(from) => content_selection::changed_by_patch(&review, from, patch.diff, broker).await?,
+        None => patch.diff,
+    };
+    Ok(FullCounterPatch { version: review.version, diff })
+}
+
+/// The reason of the verdict after which the review had this version.
+async fn reason_of_verdict(broker: &Broker, review: &Review, version: u64) -> Result<String, CallError> {
+    let records = broker.reader().list_timeline(review.number, version.saturating_sub(1), 1).await?;
+    let recorded = records.into_iter().find_map(|record| match record.event.entry {
+        LogEntry::Review { recorded, .. } if recorded.version == version => Some(recorded.event),
+        LogEntry::Review { .. } | LogEntry::Pool(_) => None,
+    });
+    match recorded {
+        Some(Event::VerdictGiven(given)) => Ok(given.reason.unwrap_or_default()),
+        Some(_) | None => {
+            let problem = "names no verdict of this review; give the version of one in get_review_timeline";
+            Err(ErrorBody::invalid("verdict", problem).into())
+        }
+    }
 }
 
 /// The last verdict of a round, who gave it, and its reason.
@@ -228,6 +253,11 @@ impl<'a> Texts<'a> {
             ErrorBody::new(ErrorCode::UnknownFile, error).with("field", "file").with("allowed", some)
         })?;
         Ok(Self { description: "", diff, counter_patch: "", verdict_reason: "", kind: "file".into() })
+    }
+
+    fn of_verdict(reason: &'a str, version: u64) -> Self {
+        let kind = format!("verdict-{version}");
+        Self { description: "", diff: "".into(), counter_patch: "", verdict_reason: reason, kind }
     }
 
     fn bind(mut self, since: Option<u32>, patch: Option<&CounterPatchRow>) -> Self {

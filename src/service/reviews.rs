@@ -117,19 +117,22 @@ pub(super) fn set_lease_ends(broker: &Broker, review: &Review, seats: &mut [Seat
 
 pub(super) async fn close(call: &Call<'_>, request: CloseReviewRequest) -> Result<ReviewStatusResponse, CallError> {
     let role = call.role("closer_role", request.closer_role)?;
-    call.execute(&request.review_id, Command::Close { by: role, identity: call.authz.name() }).await
+    let identity = call.authz.identity_for("caller_id", request.caller_id)?;
+    call.execute(&request.review_id, Command::Close { by: role, identity }).await
 }
 
 pub(super) async fn cancel(call: &Call<'_>, request: CancelReviewRequest) -> Result<ReviewStatusResponse, CallError> {
     require_text("reason", &request.reason)?;
-    call.execute(&request.review_id, Command::Cancel { by: call.authz.name(), reason: request.reason }).await
+    let by = call.authz.identity_for("caller_id", request.caller_id)?;
+    call.execute(&request.review_id, Command::Cancel { by, reason: request.reason }).await
 }
 
 pub(super) async fn accept_counter_patch(
     call: &Call<'_>,
     request: CounterPatchRequest,
 ) -> Result<ReviewStatusResponse, CallError> {
-    let accept = AcceptCounterPatch { by: call.authz.name(), persona: request.persona, patched: None };
+    let by = call.authz.identity_for("caller_id", request.caller_id)?;
+    let accept = AcceptCounterPatch { by, persona: request.persona, patched: None };
     call.execute(&request.review_id, Command::AcceptCounterPatch(accept)).await
 }
 
@@ -137,6 +140,6 @@ pub(super) async fn reject_counter_patch(
     call: &Call<'_>,
     request: CounterPatchRequest,
 ) -> Result<ReviewStatusResponse, CallError> {
-    let command = Command::RejectCounterPatch { by: call.authz.name(), persona: request.persona };
-    call.execute(&request.review_id, command).await
+    let by = call.authz.identity_for("caller_id", request.caller_id)?;
+    call.execute(&request.review_id, Command::RejectCounterPatch { by, persona: request.persona }).await
 }

@@ -23,6 +23,7 @@ impl Service {
             signed_in: is_signed_in,
             build: identity.build.to_owned(),
             database_id: identity.database_id.clone(),
+            seq: may_know.then(|| *self.broker().feed().committed.borrow()),
             demo: identity.is_demo,
         }
     }

@@ -27,6 +27,24 @@ test("ten thousand lines: the first, the last, and found ones", async ({ broker,
   await view.expectStatus("pending");
 });
 
+test("find in the table view: typed at once, and Esc stays where the match is", async ({ broker, page }) => {
+  broker.repository.commit("A long file", { "src/long.rs": lines("before", 2_000) });
+  const diff = broker.repository.diff({ "src/long.rs": lines("after", 2_000) });
+  const review = await broker.agent("builder").propose("Four thousand lines", { diff });
+  await ReviewView.open(page, broker, review, "?diff=table");
+  await expect(page.getByText("before_0 = 0").first()).toBeVisible();
+  await page.keyboard.type("/after_1234 ");
+  await expect(page.getByRole("searchbox", { name: "Find in the diff" })).toHaveValue("after_1234 ");
+  const match = page.getByText("after_1234 = 1234").first();
+  await expect(match).toBeInViewport();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("searchbox", { name: "Find in the diff" })).toBeHidden();
+  await expect(match).toBeInViewport();
+  // The next key of the diff starts there.
+  await page.keyboard.press("ArrowDown");
+  await expect(page.getByText("after_1235 = 1235").first()).toBeInViewport();
+});
+
 test("without WebAssembly the diff is shown", async ({ broker, page, faults }) => {
   // React logs why the table stands in for the coloured view.
   faults.expect(/WebAssembly/);

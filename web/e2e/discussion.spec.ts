@@ -92,10 +92,49 @@ test("a counter-patch is shown as a diff and accepted", async ({ broker, page })
   const view = await ReviewView.open(page, broker, review);
   await view.conversation.getByRole("button", { name: "View" }).click();
   await expect(view.line("pub fn one() -> u32 { 1 }")).toBeVisible();
+  // First what the reviewer would change in what was proposed, then the whole.
+  await expect(view.line("pub fn one() -> u32 { 0 }")).toBeVisible();
+  await page.getByText("the whole change, from the base").click();
+  await expect(view.line("pub fn one() -> u32 { 0 }")).toBeHidden();
+  await expect(view.line("pub fn one() -> u32 { 1 }")).toBeVisible();
   await page.getByRole("button", { name: "Accept", exact: true }).first().click();
   await view.dialog("Accept the counter-patch of general").getByRole("button", { name: "Accept", exact: true }).click();
   await expect
     .poll(async () => (await broker.call("get_review", { review_id: review })).diff)
     .toContain("+pub fn one() -> u32 { 1 }");
   await expect(view.line("pub fn one() -> u32 { 1 }")).toBeVisible();
+  await expect(view.conversation).toContainText("ann accepted the counter-patch");
+});
+
+test("the long reason of an earlier verdict can be read to its end", async ({ broker, page }) => {
+  const review = await broker.agent("builder").propose("Add none", { personas: ["general", "security"] });
+  const [first, second] = [broker.agent("codex"), broker.agent("claude")];
+  await first.claim(review, "general");
+  await second.claim(review, "security");
+  await first.requestChanges(review, `${"Because. ".repeat(6_000)}That is all.`);
+  await second.requestChanges(review, "No.");
+  const view = await ReviewView.open(page, broker, review);
+  const verdict = view.conversation.getByRole("article", { name: "Verdict of general" });
+  await expect(verdict).toContainText("Because.");
+  await expect(verdict).not.toContainText("That is all.");
+  await verdict.getByRole("button", { name: "Show all of it" }).click();
+  await expect(verdict).toContainText("That is all.");
+});
+
+test("a person submits the next round with a diff from the clipboard", async ({ broker, page }) => {
+  const reviewer = broker.agent("codex");
+  const diff = broker.repository.diff({ "src/price.rs": `${PRICE}pub fn one() -> u32 { 0 }\n` });
+  const review = await broker.agent("builder").propose("Add one", { diff });
+  await reviewer.claim(review);
+  await reviewer.requestChanges(review, "It returns 0.");
+  const view = await ReviewView.open(page, broker, review);
+  await view.action("All actions").click();
+  await page.getByRole("menuitem", { name: /^Submit a new round/ }).click();
+  const dialog = view.dialog(`Ask for a new review of ${review}`);
+  const better = broker.repository.diff({ "src/price.rs": `${PRICE}pub fn one() -> u32 { 1 }\n` });
+  await dialog.getByRole("textbox", { name: "Diff" }).fill(better.trimEnd());
+  await dialog.getByRole("button", { name: "Submit round 2" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(view.line("pub fn one() -> u32 { 1 }")).toBeVisible();
+  expect((await broker.call("get_review", { review_id: review })).diff).toBe(better);
 });

@@ -54,16 +54,33 @@ test("sizes", async ({ broker, page }) => {
   const sizeOfLoaded = () =>
     [...loaded].reduce((sum, name) => sum + gzipSync(readFileSync(join(DIST, "assets", name)), { level: 9 }).length, 0);
 
+  await open(page, broker.url("/"));
+  record("Inbox alone, compressed", sizeOfLoaded() / 1000, 150, "kB");
   const builder = broker.agent("builder");
   const plan = await builder.propose("A plan", { category: "plan_review", description: "# Plan\n\n1. Do it." });
-  for (const path of ["/", "/r", "/start", "/preferences", `/r/${plan}`]) await open(page, broker.url(path));
-  record("page without the diff, compressed", sizeOfLoaded() / 1000, 180, "kB");
+  for (const path of ["/", "/r", "/start", "/preferences"]) await open(page, broker.url(path));
+  record("Inbox, Reviews, Start and Preferences, compressed", sizeOfLoaded() / 1000, 180, "kB");
+
+  // What these pages load when it is used.
+  await page.goto(broker.url("/r"));
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+K");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Filter" }).click();
+  await page.getByRole("dialog", { name: "Filters" }).waitFor();
+  await open(page, broker.url(`/r/${plan}`));
+  await page.keyboard.press("a");
+  await page.getByRole("dialog").waitFor();
+  record("everything but the diff, compressed", sizeOfLoaded() / 1000, 380, "kB");
 
   const diff = broker.repository.diff({ "src/price.rs": "pub const PRICE: u32 = 1;\n" });
   const review = await builder.propose("A change", { diff });
   await open(page, broker.url(`/r/${review}`));
   await page.getByText("pub const PRICE").first().waitFor();
-  record("page with the diff, compressed", sizeOfLoaded() / 1000, 750, "kB");
+  record("everything, compressed", sizeOfLoaded() / 1000, 750, "kB");
 
   const dist = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const bytes = dist.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);

@@ -1,6 +1,5 @@
 import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { Button } from "react-aria-components";
 import { Announcer } from "./Announcer";
 import logo from "./favicon.svg";
 import { useNeedsMe } from "./features/inbox/queries";
@@ -13,13 +12,15 @@ import { TopBanners } from "./TopBanners";
 import { Name } from "./text/UserText";
 import { useThemeAttribute } from "./theme";
 import { KeyHint } from "./ui/KeyHint";
+import { Press } from "./ui/Press";
 
-// Large parts that the first page does not need.
+// Large parts that most visits do not need.
 const loadHelpSheet = () => import("./keys/HelpSheet").then(({ HelpSheet }) => ({ default: HelpSheet }));
 const loadPalette = () => import("./keys/Palette").then(({ Palette }) => ({ default: Palette }));
 const HelpSheet = lazy(loadHelpSheet);
 const Palette = lazy(loadPalette);
-const IDLE_MS = 2_000;
+/** Palette and help are loaded when the pointer, the focus or the first of their two keys comes near. */
+const preload = () => void Promise.all([loadHelpSheet(), loadPalette()]).catch(() => {});
 
 /** The frame around every page: navigation, banners about the broker, help and palette. */
 export function App() {
@@ -28,9 +29,11 @@ export function App() {
   const [wasSheetUsed, setSheetUsed] = useState(false);
   if (sheet !== null && !wasSheetUsed) setSheetUsed(true);
   useEffect(() => {
-    // Fetched when the page has settled, so that they open without delay.
-    const timer = setTimeout(() => void Promise.all([loadHelpSheet(), loadPalette()]).catch(() => {}), IDLE_MS);
-    return () => clearTimeout(timer);
+    const onKeyDown = ({ key }: KeyboardEvent) => {
+      if (key === "Control" || key === "Meta" || key === "Shift") preload();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
   }, []);
   const socket = useLiveSocket();
   const { isPaused } = useLive();
@@ -105,12 +108,12 @@ function Navigation({ onHelp, onPalette }: { onHelp: () => void; onPalette: () =
       </Link>
       <div className="grow" />
       <LiveDot />
-      <Button onPress={onPalette} className={`${tool} max-md:hidden`}>
+      <Press onPress={onPalette} onPointerEnter={preload} onFocus={preload} className={`${tool} max-md:hidden`}>
         Search <KeyHint keys={keyOf("palette")} />
-      </Button>
-      <Button onPress={onHelp} className={`${tool} max-md:hidden`}>
+      </Press>
+      <Press onPress={onHelp} onPointerEnter={preload} onFocus={preload} className={`${tool} max-md:hidden`}>
         Keys <KeyHint keys={keyOf("help")} />
-      </Button>
+      </Press>
       <Link to="/preferences" className={`${tool} min-w-0 max-md:max-w-32`} activeProps={activeProps}>
         <Name className="truncate">{me.name}</Name>
         <span className="sr-only">: preferences</span>

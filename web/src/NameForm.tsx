@@ -1,5 +1,4 @@
 import { useState } from "react";
-import { Form } from "react-aria-components";
 import { type Me, useMe } from "./me";
 import { inertLine } from "./text/inert";
 import { Name } from "./text/UserText";
@@ -34,7 +33,7 @@ function Chosen({ me, onSaved }: { me: Me; onSaved: () => void }) {
   const error = nameError(wanted);
   const isSaved = !me.isSuggested && wanted === me.name;
   return (
-    <Form
+    <form
       className="flex w-full flex-wrap items-end gap-2"
       onSubmit={(event) => {
         event.preventDefault();
@@ -49,6 +48,6 @@ function Chosen({ me, onSaved }: { me: Me; onSaved: () => void }) {
       <Button type="submit" isDisabled={error !== null || isSaved}>
         {isSaved ? "Saved" : me.isSuggested && wanted === me.name ? "That is me" : "Save"}
       </Button>
-    </Form>
+    </form>
   );
 }

@@ -1,22 +1,29 @@
 import "./styles/base.css";
-import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { hashKey, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { isCode, isRetryable } from "./api/client";
+import { type Answer, isCode, isRetryable } from "./api/client";
+import { keys } from "./api/keys";
 import { KeysProvider } from "./keys/KeysContext";
 import { LiveContext } from "./live/LiveContext";
 import { LiveSocket } from "./live/socket";
+import { whoami } from "./me";
 import { router } from "./routes";
 
 const queries = new QueryClient({
   queryCache: new QueryCache({
+    onSuccess: (data, query) => {
+      if (query.queryHash !== hashKey(keys.whoami)) return;
+      const { token_required, authority, seq } = data as Answer<"whoami">;
+      if (token_required && authority === null) toSignIn();
+      else live.admitted(seq);
+    },
     onError: (error, query) => {
-      if (!isCode(error, "token_needed", "unknown_token")) return;
-      const { pathname, href } = router.state.location;
       // A page that shows something stays: a banner offers to sign in again.
-      if (pathname === "/sign-in" || query.state.data !== undefined) return;
-      void router.navigate({ to: "/sign-in", hash: `next=${encodeURIComponent(href)}`, replace: true });
+      if (isCode(error, "token_needed", "unknown_token")) query.state.data === undefined && toSignIn();
+      // The connection says that the broker does not answer, and tries again.
+      else if (query.queryHash === hashKey(keys.whoami)) live.admitted(null);
     },
   }),
   defaultOptions: {
@@ -32,8 +39,17 @@ const queries = new QueryClient({
   },
 });
 
+function toSignIn() {
+  const { pathname, href } = router.latestLocation;
+  if (pathname === "/sign-in") return;
+  void router.navigate({ to: "/sign-in", hash: `next=${encodeURIComponent(href)}`, replace: true });
+}
+
 const live = new LiveSocket(queries);
 live.start();
+
+// Before the code of the page has arrived: everything else waits for this answer.
+void queries.prefetchQuery(whoami());
 
 const container = document.getElementById("root");
 if (container === null) throw new Error("index.html has no element with the id root");

@@ -7,6 +7,11 @@ import { isString, useStored } from "./storage";
 export const whoami = () =>
   queryOptions({ queryKey: keys.whoami, queryFn: ({ signal }) => call("whoami", {}, { signal }), staleTime: 60_000 });
 
+/** Whether the broker takes other calls of this browser: it knows the caller, or asks for no token. */
+export function isAdmitted(data: Answer<"whoami"> | null): boolean {
+  return data !== null && !(data.token_required && data.authority === null);
+}
+
 export interface Me {
   /** The name that calls are made under. */
   name: string;
@@ -30,8 +35,8 @@ export function useMe(): Me {
     isSuggested: tokenName === null && stored === "",
     isFixed: tokenName !== null,
     // Where no token is required, the broker trusts every local caller as an operator.
-    isOperator: data !== null && (data.authority === "operator" || (data.authority ?? null) === null),
+    isOperator: isAdmitted(data) && (data?.authority === "operator" || data?.authority === null),
     setName,
-    whoami: data,
+    whoami: isAdmitted(data) ? data : null,
   };
 }

@@ -2,6 +2,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { type Answer, call } from "./api/client";
 import { keys } from "./api/keys";
+import { useMe } from "./me";
 
 export type Pool = Answer<"list_reviewers">;
 
@@ -19,14 +20,20 @@ function isSettled(data: Pool | undefined): boolean {
   return data === undefined || data.state === "ready" || data.state === "disabled";
 }
 
+/** Not before the broker has said who asks. */
+function usePoolQuery() {
+  const { whoami } = useMe();
+  return useQuery({ ...pool(), enabled: whoami !== null });
+}
+
 /** `null`: not known yet, or the person may not see it. */
 export function usePool(): Pool | null {
-  return useQuery(pool()).data ?? null;
+  return usePoolQuery().data ?? null;
 }
 
 /** Whether the broker has answered, with the pool or with a refusal. */
 export function useIsPoolKnown(): boolean {
-  return !useQuery(pool()).isPending;
+  return !usePoolQuery().isPending;
 }
 
 /** Whether reviews that wait will be taken by a reviewer of the broker. */

@@ -107,7 +107,8 @@ where
     O: Operation<Request = CounterPatchRequest, Response = ReviewStatusResponse>,
 {
     let (caller, review) = args.review.find_own().await?;
-    let request = CounterPatchRequest { review_id: review.head.review_id.to_string(), persona: args.persona };
+    let review_id = review.head.review_id.to_string();
+    let request = CounterPatchRequest { review_id, persona: args.persona, caller_id: caller.acting_name()? };
     execute_and_print::<O>(&caller.client, &request, review::status).await
 }
 

@@ -199,13 +199,17 @@ pub struct CancelArgs {
 pub(crate) async fn cancel(args: CancelArgs) -> Result<(), CliError> {
     let (caller, review) = args.review.find_own().await?;
     let reason = args.text.read("why it is no longer wanted").await?;
-    let request = CancelReviewRequest { review_id: review.head.review_id.to_string(), reason };
+    let review_id = review.head.review_id.to_string();
+    let request = CancelReviewRequest { review_id, reason, caller_id: caller.acting_name()? };
     execute_and_print::<CancelReview>(&caller.client, &request, review::status).await
 }
 
 pub(crate) async fn close(args: ReviewArgs) -> Result<(), CliError> {
     let (caller, review) = args.find_own().await?;
-    let request =
-        CloseReviewRequest { review_id: review.head.review_id.to_string(), closer_role: Some(Role::Proposer) };
+    let request = CloseReviewRequest {
+        review_id: review.head.review_id.to_string(),
+        closer_role: Some(Role::Proposer),
+        caller_id: caller.acting_name()?,
+    };
     execute_and_print::<CloseReview>(&caller.client, &request, review::status).await
 }

@@ -125,6 +125,20 @@ impl RoundDiff {
     }
 }
 
+/// What a counter-patch changes in the content that round `from` was submitted with.
+pub(super) async fn changed_by_patch(
+    review: &Review,
+    from: u32,
+    patch: String,
+    broker: &Broker,
+) -> Result<String, CallError> {
+    let (active, submitted, _) = contents_of(review, from, true, broker).await?;
+    let before = broker.content(&submitted.unwrap_or(active)).await?;
+    let after = Content { diff: Some(patch), ..Content::clone(&before) };
+    let Changes { content, .. } = broker.changes(review, &before, &after).await?;
+    Ok(content.diff.unwrap_or_default())
+}
+
 fn note(from: u32, round: u32, content: &Content, bases: Bases) -> Option<String> {
     let is_unchanged = content.diff.as_deref().is_none_or(str::is_empty);
     let description = if content.description.is_some() { "changed, returned in full" } else { "unchanged" };

@@ -90,6 +90,22 @@ async fn a_review_can_be_cancelled_and_a_claim_released() {
 }
 
 #[tokio::test]
+async fn the_log_names_who_cancelled_and_who_closed() {
+    let broker = TestBroker::start().await;
+    let rest = broker.rest();
+    let id = create(&rest, "not wanted").await;
+    rest.post(&format!("/reviews/{id}/cancel"), json!({ "reason": "no", "caller_id": "ann" })).await.is(200);
+    rest.post(&format!("/reviews/{id}/close"), json!({ "closer_role": "proposer", "caller_id": "bob" })).await.is(200);
+    let timeline = rest.get(&format!("/reviews/{id}/timeline")).await.is(200);
+    let events = timeline["rounds"][0]["events"].as_array().unwrap();
+    let actors: Vec<_> = events.iter().rev().take(2).map(|event| (&event["kind"], &event["actor"])).collect();
+    assert_eq!(actors, [(&json!("closed"), &json!("bob")), (&json!("cancelled"), &json!("ann"))]);
+    let nameless = json!({ "reason": "no", "caller_id": " " });
+    rest.post(&format!("/reviews/{id}/cancel"), nameless).await.refused(422, "invalid_argument");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn refusals_are_problems_with_the_tools_codes() {
     let broker = TestBroker::start().await;
     let rest = broker.rest();

@@ -180,7 +180,12 @@ async fn a_counter_patch_is_available_as_a_whole() {
     assert_eq!(sent(rest.request("GET", &path).header("if-none-match", etag)).await.status, 304);
     patch("?persona=tests").await.refused(422, "no_such_seat");
     patch("?round=2").await.refused(404, "no_such_round");
-    patch("?since_round=1").await.refused(400, "invalid_params");
+    let change = patch("?persona=security&since_round=1").await;
+    assert_eq!((change.status, change.kind()), (200, "text/x-diff"));
+    assert!(change.text.contains("+a better line"), "{}", change.text);
+    assert!(change.text.contains("-zwei"), "it begins at what the round submitted: {}", change.text);
+    patch("?since_round=2").await.refused(404, "no_such_round");
+    patch("?verdict=3").await.refused(400, "invalid_params");
     broker.stop_and_check().await;
 }
 

@@ -100,6 +100,7 @@ async fn a_code_signs_a_browser_in_once() {
         (&json!(null), &json!(false), &json!(true))
     );
     assert_eq!(before["suggested_name"], "", "the name of the broker's user is not for strangers");
+    assert_eq!(before["seq"], json!(null), "nor how much happens here");
     browser.get("/api/v1/reviews").await.refused(401, "token_needed");
 
     let code = code(&broker, &token).await;
@@ -361,9 +362,9 @@ async fn without_required_tokens_the_page_needs_no_session() {
     let id = whoami["database_id"].clone();
     let health = browser.get("/healthz").await.is(200);
     assert_eq!((&health["build"], &health["database_id"]), (&json!(ui::BUILD), &id));
-    let expected = json!({
+    let mut expected = json!({
         "name": null, "authority": null, "projects": null, "suggested_name": "Ann Smith", "token_required": false,
-        "signed_in": false, "build": ui::BUILD, "database_id": id, "demo": false,
+        "signed_in": false, "build": ui::BUILD, "database_id": id, "seq": 0, "demo": false,
     });
     assert_eq!(whoami, expected);
     browser.post("/api/v1/reviews", proposal("by a person")).await.is(201);
@@ -378,6 +379,7 @@ async fn without_required_tokens_the_page_needs_no_session() {
     assert_eq!(browser.whoami().await["name"], "boss");
     assert_eq!(broker.rest().with_token(&token).get("/whoami").await.is(200)["signed_in"], false);
     browser.cookie = Some(format!("countersign_session_{}=cs_old", broker.port()));
+    expected["seq"] = json!(1);
     assert_eq!(browser.whoami().await, expected, "an unknown cookie is ignored");
 
     let variables = vec![("USER".to_owned(), "ann".to_owned())];

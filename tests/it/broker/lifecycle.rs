@@ -278,6 +278,14 @@ async fn every_round_keeps_its_content_its_verdict_and_its_reason() {
     assert_eq!((&old["verdict"], &old["verdict_reason"]), (&json!("changes_requested"), &json!(long_reason)));
     assert_eq!(old["approved_hash"], Value::Null, "it was the second round that was approved");
 
+    let timeline = client.call("get_review_timeline", json!({ "review_id": id })).await;
+    let first =
+        &timeline["rounds"][0]["events"].as_array().unwrap().iter().find(|event| event["verdict"] != json!(null));
+    let of_verdict = |version: &Value| json!({ "review_id": id, "verdict": version });
+    let whole = client.call("get_proposal", of_verdict(&first.unwrap()["version"])).await;
+    assert_eq!((&whole["verdict_reason"], &whole["description"]), (&json!(long_reason), &json!(null)));
+    client.refused("invalid_argument", "get_proposal", of_verdict(&json!(1))).await;
+
     let new = client.call("get_proposal", json!({ "review_id": id })).await;
     assert_eq!((&new["intent"], &new["description"]), (&json!("round 2"), &json!("two")));
     assert_eq!((&new["verdict"], &new["approved_hash"]), (&json!("approved"), &revised["content_hash"]));

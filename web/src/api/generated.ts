@@ -1093,7 +1093,7 @@ export type ProposalResponse = {
   validation_error?: string;
   /** The last verdict on this content. Its reason is verdict_reason. */
   verdict?: Verdict;
-  /** This page's part of the last verdict's reason. */
+  /** This page's part of the reason of the last verdict, or of the requested one. */
   verdict_reason?: string;
   /** Grows with every change. Pass it as `since` to get_review_status(wait=true). */
   version: number;
@@ -1777,6 +1777,8 @@ export type Whoami = {
   name: string | null;
   /** The projects that the token is limited to. `null`: all. */
   projects: string[] | null;
+  /** The last event. Who reads something after this response and follows the events from here misses no change. `null` if the broker requires a token and the request has none. */
+  seq: number | null;
   /** The request carried a valid session cookie. */
   signed_in: boolean;
   /** The name under which the commands of the broker's user act, for a caller without a name. Empty if it is unknown, or if the broker requires a token and the request has none. */
@@ -2022,6 +2024,8 @@ export type Operations = {
   delete_review: { args: {
     /** The review: its id, its number (R-12), or a unique prefix of the id. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** Why the review is no longer wanted. Its reviewers see it. */
     reason: string;
   }; answer: ReviewStatusResponse };
@@ -2035,7 +2039,7 @@ export type Operations = {
     content?: ContentChoice | undefined;
     /** Only this content: if the requested content has another hash, the call is refused as stale_content. */
     content_hash?: ContentHash | undefined;
-    /** The next_cursor of the previous page, with unchanged round, file, content, since_round and persona. */
+    /** The next_cursor of the previous page, with all other arguments unchanged. */
     cursor?: string | undefined;
     /** Only this file's part of the diff, by its path in affected_files. */
     file?: string | undefined;
@@ -2045,11 +2049,15 @@ export type Operations = {
     round?: number | undefined;
     /** Only what changed since this earlier round: diff then leads from its files to those of the requested round. */
     since_round?: number | undefined;
+    /** Only the reason of this verdict, in full: its version in get_review_timeline. */
+    verdict?: number | undefined;
   }; answer: ProposalResponse };
   /** Cancel a review */
   cancel_review: { args: {
     /** The review: its id, its number (R-12), or a unique prefix of the id. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** Why the review is no longer wanted. Its reviewers see it. */
     reason: string;
   }; answer: ReviewStatusResponse };
@@ -2066,6 +2074,8 @@ export type Operations = {
   close_review: { args: {
     /** The review: its id, its number (R-12), or a unique prefix of the id. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** The role you act in. Only "proposer" may close a review. */
     closer_role?: Role | undefined;
   }; answer: ReviewStatusResponse };
@@ -2079,11 +2089,15 @@ export type Operations = {
     persona?: string | undefined;
     /** An earlier round. Default: the current round. */
     round?: number | undefined;
+    /** Only what changed since this earlier round: diff then leads from its files to those of the requested round. */
+    since_round?: number | undefined;
   }; answer: string };
   /** Accept a counter-patch */
   accept_counter_patch: { args: {
     /** The review: its id, its number (R-12), or a unique prefix of the id. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** The persona whose counter-patch is meant. Needed if several seats have offered one. */
     persona?: string | undefined;
   }; answer: ReviewStatusResponse };
@@ -2091,6 +2105,8 @@ export type Operations = {
   reject_counter_patch: { args: {
     /** The review: its id, its number (R-12), or a unique prefix of the id. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** The persona whose counter-patch is meant. Needed if several seats have offered one. */
     persona?: string | undefined;
   }; answer: ReviewStatusResponse };
@@ -2104,7 +2120,7 @@ export type Operations = {
     content?: ContentChoice | undefined;
     /** Only this content: if the requested content has another hash, the call is refused as stale_content. */
     content_hash?: ContentHash | undefined;
-    /** The next_cursor of the previous page, with unchanged round, file, content, since_round and persona. */
+    /** The next_cursor of the previous page, with all other arguments unchanged. */
     cursor?: string | undefined;
     /** Only this file's part of the diff, by its path in affected_files. */
     file?: string | undefined;
@@ -2267,7 +2283,7 @@ export type Operations = {
     content?: ContentChoice | undefined;
     /** Only this content: if the requested content has another hash, the call is refused as stale_content. */
     content_hash?: ContentHash | undefined;
-    /** The next_cursor of the previous page, with unchanged round, file, content, since_round and persona. */
+    /** The next_cursor of the previous page, with all other arguments unchanged. */
     cursor?: string | undefined;
     /** Only this file's part of the diff, by its path in affected_files. */
     file?: string | undefined;

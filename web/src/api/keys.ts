@@ -26,6 +26,7 @@ export const keys = {
   reviewId: (name: string) => ["review-id", name] as const,
   /** Content never changes, so its key is its hash. */
   diff: (contentHash: string, sinceHash: string | null) => ["diff", contentHash, sinceHash] as const,
-  counterPatch: (id: string, persona: string, version: number) => ["counter-patch", id, persona, version] as const,
+  counterPatch: (id: string, persona: string, version: number, from: string) =>
+    ["counter-patch", id, persona, version, from] as const,
   file: (contentHash: string, path: string, side: "old" | "new") => ["file", contentHash, path, side] as const,
 };

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { Button } from "react-aria-components";
+import { Press } from "../ui/Press";
 import { useLive, useLiveSocket } from "./LiveContext";
 
 /** The connection in words, and the button that pauses updates. */
@@ -17,7 +17,7 @@ export function LiveDot() {
           ? (["◌", "text-dim", "connecting"] as const)
           : (["○", "text-bad", seconds === null ? "offline" : `offline · next try in ${seconds} s`] as const);
   return (
-    <Button
+    <Press
       className="flex items-center gap-2 rounded px-3 py-1 text-left text-xs text-dim hover:bg-hover hover:text-text"
       onPress={() => socket.setPaused(!live.isPaused)}
       aria-label={`${words}. ${live.isPaused ? "Continue live updates" : "Pause live updates"}`}
@@ -26,7 +26,7 @@ export function LiveDot() {
         {glyph}
       </span>
       {words}
-    </Button>
+    </Press>
   );
 }
 

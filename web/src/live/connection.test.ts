@@ -92,7 +92,14 @@ test("signed out it waits, signed in it loads everything", () => {
   const [out, effects] = after(ready(7), closed, { kind: "unauthorized" });
   expect(out).toMatchObject({ state: "signed_out", seq: null });
   expect(effects.at(-1)).toEqual({ do: "dial", afterMs: 500 });
-  const [waiting, dial] = step(out, { kind: "signed_in" });
+  const [waiting, dial] = step(out, { kind: "admitted", seq: null });
   expect(dial).toEqual([{ do: "dial", afterMs: 0 }]);
   expect(step(waiting, ready(9))[1]).toEqual([{ do: "refetch_all" }]);
+});
+
+test("what was loaded after the place that it starts from is not loaded again", () => {
+  const [waiting] = step(start, { kind: "admitted", seq: 5 });
+  const [live, effects] = step(waiting, ready(5));
+  expect(effects).toEqual([]);
+  expect(live).toMatchObject({ state: "live", seq: 5 });
 });

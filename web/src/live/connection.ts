@@ -23,7 +23,8 @@ export type Heard =
   /** The broker refused to continue at `seq`: another database answers on this port. */
   | { kind: "unknown_since" }
   | { kind: "unauthorized" }
-  | { kind: "signed_in" };
+  /** The broker knows who asks. `seq` is the last event before anything was loaded; `null`: something may be old. */
+  | { kind: "admitted"; seq: number | null };
 
 export type Effect =
   | { do: "touch"; event: LiveEvent }
@@ -63,8 +64,8 @@ export function step(live: Live, heard: Heard): [Live, Effect[]] {
       ];
     case "unauthorized":
       return [{ ...live, state: "signed_out", seq: null }, []];
-    case "signed_in":
-      return [{ ...live, state: "connecting", failures: 0 }, [{ do: "dial", afterMs: 0 }]];
+    case "admitted":
+      return [{ ...live, state: "connecting", seq: heard.seq, failures: 0 }, [{ do: "dial", afterMs: 0 }]];
   }
 }
 

@@ -42,6 +42,7 @@ beforeEach(() => {
   queries.invalidateQueries = invalidated as typeof queries.invalidateQueries;
   live = new LiveSocket(queries);
   stop = live.start();
+  live.admitted(null);
   vi.advanceTimersByTime(0);
 });
 
@@ -106,7 +107,8 @@ test("the answer about an old attempt does not end a newer connection", async ()
   vi.stubGlobal("fetch", () => new Promise<Response>((resolve) => (answer = resolve)));
   latest().ends();
   dispatchEvent(new Event("online"));
-  live.signedIn();
+  live.signedOut();
+  live.admitted(null);
   vi.advanceTimersByTime(0);
   latest().says(ready(1));
   answer(new Response("", { status: 401 }));
@@ -133,7 +135,8 @@ test("refusals are distinguished: sign in, another database, or try again", asyn
   const states: string[] = [];
   for (const status of [401, 422, 503]) {
     vi.stubGlobal("fetch", () => Promise.resolve(new Response("", { status })));
-    live.signedIn();
+    live.signedOut();
+    live.admitted(null);
     vi.advanceTimersByTime(0);
     latest().ends();
     await vi.advanceTimersByTimeAsync(0);

@@ -22,6 +22,7 @@ export class LiveSocket {
   private attempt = 0;
   private pausedEvents = 0;
   private isPaused = false;
+  private isAdmitted = false;
   private snapshot: LiveSnapshot;
   private readonly listeners = new Set<() => void>();
   private readonly eventListeners = new Set<(event: LiveEvent) => void>();
@@ -30,7 +31,7 @@ export class LiveSocket {
     this.snapshot = this.takeSnapshot();
   }
 
-  /** Connects, and stays connected until the returned function is called. */
+  /** Stays connected from the first `admitted` until the returned function is called. */
   start(): () => void {
     // The old connection may be dead without a sign of it after the network changed.
     const onOnline = () => {
@@ -43,7 +44,6 @@ export class LiveSocket {
     };
     addEventListener("online", onOnline);
     document.addEventListener("visibilitychange", onVisible);
-    this.dialIn(0);
     return () => {
       removeEventListener("online", onOnline);
       document.removeEventListener("visibilitychange", onVisible);
@@ -79,8 +79,24 @@ export class LiveSocket {
     this.publish();
   }
 
-  signedIn(): void {
-    this.hear({ kind: "signed_in" });
+  /**
+   * Connects: the broker has said who uses the page. What is loaded from now on is at least as new as `seq`, so that nothing
+   * has to be loaded twice. After a time of being signed out everything may be old.
+   */
+  admitted(seq: number | null): void {
+    const isFirst = !this.isAdmitted;
+    if (!isFirst && this.live.state !== "signed_out") return;
+    this.isAdmitted = true;
+    this.hear({ kind: "admitted", seq: isFirst ? seq : null });
+  }
+
+  /** Ends the connection, until the page is admitted again. */
+  signedOut(): void {
+    const socket = this.socket;
+    this.socket = null;
+    socket?.close();
+    this.attempt += 1;
+    this.hear({ kind: "unauthorized" });
   }
 
   private hear(heard: Heard): void {

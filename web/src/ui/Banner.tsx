@@ -27,7 +27,7 @@ export function Banner({
       <span aria-hidden="true" className="font-bold">
         {glyph}
       </span>
-      <div className="min-w-0 flex-1">
+      <div className="min-w-0 grow basis-56">
         <p className="font-semibold">{title}</p>
         {children}
       </div>

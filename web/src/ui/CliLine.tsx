@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { Button } from "react-aria-components";
+import { Press } from "./Press";
 
 /** A command that does the same in a terminal, with a button that copies it. */
 export function CliLine({ line }: { line: string }) {
@@ -20,9 +20,9 @@ export function CliLine({ line }: { line: string }) {
         {line}
       </code>
       {canCopy && (
-        <Button onPress={copy} className="rounded-sm px-1 hover:bg-hover hover:text-text" aria-label={`Copy ${line}`}>
+        <Press onPress={copy} className="rounded-sm px-1 hover:bg-hover hover:text-text" aria-label={`Copy ${line}`}>
           {copied === "yes" ? "copied" : copied === "failed" ? "select it to copy" : "copy"}
-        </Button>
+        </Press>
       )}
     </span>
   );

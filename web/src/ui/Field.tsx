@@ -1,5 +1,4 @@
-import type { ReactNode, Ref } from "react";
-import { Input, Label, Text, TextArea, TextField } from "react-aria-components";
+import { type ReactNode, type Ref, useId } from "react";
 
 interface FieldProps {
   label: string;
@@ -12,48 +11,54 @@ interface FieldProps {
   rows?: number;
   isRequired?: boolean;
   isLabelHidden?: boolean;
+  /** What is typed is not shown, not kept and not checked for spelling. */
+  isSecret?: boolean;
   placeholder?: string;
   autoFocus?: boolean;
   inputRef?: Ref<HTMLTextAreaElement>;
 }
 
+const box =
+  "w-full rounded border border-line-strong bg-bg px-2 py-1 text-sm placeholder:text-dim aria-invalid:border-bad";
+
 /** A labelled input of text. */
 export function Field(props: FieldProps) {
-  const { label, value, onChange, error = null, hint, isMultiline = false, rows = 4, isRequired = false } = props;
-  const box =
-    "w-full rounded border border-line-strong bg-bg px-2 py-1 text-sm placeholder:text-dim data-[invalid]:border-bad";
+  const { label, value, onChange, error = null, hint, isMultiline = false, rows = 4, isSecret = false } = props;
+  const id = useId();
+  const described = [hint !== undefined && `${id}-hint`, error !== null && `${id}-error`].filter(Boolean).join(" ");
+  const input = {
+    id,
+    value,
+    placeholder: props.placeholder,
+    autoFocus: props.autoFocus,
+    // Said to readers only: the browser would not send a form with an error that the broker named.
+    "aria-required": props.isRequired || undefined,
+    "aria-invalid": error !== null || undefined,
+    "aria-describedby": described === "" ? undefined : described,
+    onChange: ({ target }: { target: { value: string } }) => onChange(target.value),
+  };
   return (
-    <TextField
-      value={value}
-      onChange={onChange}
-      isInvalid={error !== null}
-      // The browser would not send a form with an error that the broker named.
-      validationBehavior="aria"
-      isRequired={isRequired}
-      autoFocus={props.autoFocus ?? false}
-      className="flex flex-col gap-1"
-    >
-      <Label className={props.isLabelHidden ? "sr-only" : "font-medium"}>{label}</Label>
+    <div className="flex flex-col gap-1">
+      <label htmlFor={id} className={props.isLabelHidden ? "sr-only" : "font-medium"}>
+        {label}
+      </label>
       {isMultiline ? (
-        <TextArea
-          ref={props.inputRef}
-          rows={rows}
-          placeholder={props.placeholder ?? ""}
-          className={`${box} resize-y`}
-        />
+        <textarea {...input} ref={props.inputRef} rows={rows} className={`${box} resize-y`} />
+      ) : isSecret ? (
+        <input {...input} type="password" autoComplete="off" spellCheck="false" className={`${box} font-mono`} />
       ) : (
-        <Input placeholder={props.placeholder ?? ""} className={box} />
+        <input {...input} type="text" className={box} />
       )}
       {hint !== undefined && (
-        <Text slot="description" className="text-xs text-dim">
+        <span id={`${id}-hint`} className="text-xs text-dim">
           {hint}
-        </Text>
+        </span>
       )}
       {error !== null && (
-        <Text slot="errorMessage" className="text-xs text-bad">
+        <span id={`${id}-error`} className="text-xs text-bad">
           {error}
-        </Text>
+        </span>
       )}
-    </TextField>
+    </div>
   );
 }

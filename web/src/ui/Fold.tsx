@@ -1,5 +1,5 @@
-import type { ReactNode } from "react";
-import { Button, Disclosure, DisclosurePanel, Heading } from "react-aria-components";
+import { type ReactNode, useId, useState } from "react";
+import { Press } from "./Press";
 
 interface FoldProps {
   title: ReactNode;
@@ -9,23 +9,29 @@ interface FoldProps {
   level?: 2 | 3;
 }
 
-/** A part that opens and closes under its title. */
+/** A part that opens and closes under its title. What it holds stays as it is while it is closed. */
 export function Fold({ title, children, isOpenFirst = false, level }: FoldProps) {
-  const button = (
-    <Button
-      slot="trigger"
-      className="flex w-full items-baseline gap-2 -mx-1 rounded px-1 py-1 text-left hover:bg-hover group-data-expanded/fold:mb-1"
-    >
-      <span aria-hidden="true" className="text-dim group-data-expanded/fold:rotate-90">
-        ▸
-      </span>
-      <span className="min-w-0">{title}</span>
-    </Button>
-  );
+  const [isOpen, setOpen] = useState(isOpenFirst);
+  const id = useId();
+  const Heading = level === 2 ? "h2" : level === 3 ? "h3" : "div";
   return (
-    <Disclosure defaultExpanded={isOpenFirst} className="group/fold w-full">
-      {level === undefined ? button : <Heading level={level}>{button}</Heading>}
-      <DisclosurePanel>{children}</DisclosurePanel>
-    </Disclosure>
+    <div className="w-full">
+      <Heading>
+        <Press
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onPress={() => setOpen(!isOpen)}
+          className={`-mx-1 flex w-full items-baseline gap-2 rounded px-1 py-1 text-left hover:bg-hover ${isOpen ? "mb-1" : ""}`}
+        >
+          <span aria-hidden="true" className={`text-dim ${isOpen ? "rotate-90" : ""}`}>
+            ▸
+          </span>
+          <span className="min-w-0">{title}</span>
+        </Press>
+      </Heading>
+      <div id={id} hidden={!isOpen}>
+        {children}
+      </div>
+    </div>
   );
 }

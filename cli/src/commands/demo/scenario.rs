@@ -140,7 +140,7 @@ impl<'a> Scenario<'a> {
     }
 
     async fn accept(&self, review: &str) -> Result<(), CliError> {
-        let request = CounterPatchRequest { review_id: review.to_owned(), persona: None };
+        let request = CounterPatchRequest { review_id: review.to_owned(), ..Default::default() };
         self.broker.execute::<AcceptCounterPatch>(&request).await?;
         self.narrator.step(BUILDER, "accepts the counter-patch, which is now under review", &[]).await
     }
@@ -172,7 +172,11 @@ impl<'a> Scenario<'a> {
         let proposal = self.proposal(review).await?;
         let diff = proposal.diff.as_deref().unwrap_or_default();
         let commit = self.sandbox.commit(diff, INTENT).await?;
-        let request = CloseReviewRequest { review_id: review.to_owned(), closer_role: Some(Role::Proposer) };
+        let request = CloseReviewRequest {
+            review_id: review.to_owned(),
+            closer_role: Some(Role::Proposer),
+            ..Default::default()
+        };
         self.broker.execute::<CloseReview>(&request).await?;
         self.narrator
             .step(BUILDER, &format!("commits exactly the approved change as {commit} and closes {review}"), &[])

@@ -16,7 +16,14 @@ import type { ViewerProps } from "./viewer";
 export type { DiffNote, LineRange } from "./notes";
 
 /** The highlighting view is large: only a page with a diff loads it. */
-const DiffPane = lazy(() => import("./DiffPane").then((module) => ({ default: module.DiffPane })));
+const loadPane = () => import("./DiffPane").then((module) => ({ default: module.DiffPane }));
+const DiffPane = lazy(loadPane);
+
+/** Begins to load the highlighting view while the diff itself is on its way. */
+export function preloadPane(): void {
+  // A failure shows when the view is drawn.
+  loadPane().catch(() => {});
+}
 
 export interface DiffHandle {
   scrollToFile: (path: string) => void;

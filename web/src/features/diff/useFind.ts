@@ -1,4 +1,4 @@
-import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useDeferredValue, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { FileSections } from "./context";
 import { type FindMarks, findInDiff, type Match, matchFrom, NO_MARKS, queryPattern } from "./find";
 import type { PatchFile } from "./patch";
@@ -28,7 +28,8 @@ export function useFind(
     setIsOpen(true);
     setOpened((count) => count + 1);
   }, []);
-  useEffect(() => {
+  // Before the next key: a person types right after `/`.
+  useLayoutEffect(() => {
     if (opened === 0) return;
     inputRef.current?.focus();
     inputRef.current?.select();

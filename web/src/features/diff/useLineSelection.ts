@@ -1,20 +1,22 @@
 import { type KeyboardEvent, type PointerEvent, useCallback, useEffect, useLayoutEffect, useRef } from "react";
 import { useAreKeysOn } from "../../keys/preference";
 import { actionOfKey, atRow, type Cursor, cursorOf, cursorRow, extendedTo } from "./cursor";
+import type { Match } from "./find";
 import type { LineRange, Side } from "./notes";
-import { isLineRow } from "./rows";
+import { isLineRow, lineOn, type Row } from "./rows";
 import type { RowScroll } from "./useRowScroll";
 import type { WindowItem } from "./useWindow";
 import type { ViewerProps } from "./viewer";
 
-type Input = Pick<ViewerProps, "rows" | "files" | "selection" | "onSelect" | "onComment"> & {
+type Input = Pick<ViewerProps, "rows" | "files" | "selection" | "marks" | "onSelect" | "onComment"> & {
   scroll: RowScroll;
   /** The rendered rows. */
   items: readonly WindowItem[];
 };
 
 /** Selects lines of the table with keys and with the mouse. */
-export function useLineSelection({ rows, files, selection, onSelect, onComment, scroll, items }: Input) {
+export function useLineSelection(input: Input) {
+  const { rows, files, selection, marks, onSelect, onComment, scroll, items } = input;
   const areKeysOn = useAreKeysOn();
   const cursor = useRef<Cursor | null>(null);
   const side = useRef<Side | null>(null);
@@ -96,15 +98,26 @@ export function useLineSelection({ rows, files, selection, onSelect, onComment, 
     onSelect(next.range);
   };
 
+  // To the match that is shown, the selected line, or the first line in sight: rows above those are rendered too.
+  const { current: match } = marks;
   const focus = useCallback(() => {
-    const key = rows[tabStop]?.key;
+    const found = match === null ? -1 : rows.findIndex((row) => isRowOf(row, match));
+    const first = rows.findIndex((row) => row.key === scroll.firstInSight());
+    const inSight = first === -1 ? -1 : rows.findIndex((row, index) => index >= first && isLineRow(row));
+    const key = rows[[found, isRendered ? at : -1, inSight, tabStop].find((index) => index !== -1) ?? -1]?.key;
     if (key === undefined) return;
     wanted.current = key;
     scroll.show(key, "nearest");
     focusWanted();
-  }, [rows, tabStop, scroll, focusWanted]);
+  }, [rows, match, isRendered, at, tabStop, scroll, focusWanted]);
 
   return { tabStop, onKeyDown, onPointerDown, onPointerOver, focus };
+}
+
+function isRowOf(row: Row, match: Match): boolean {
+  if (row.file !== match.file) return false;
+  if (match.side === "raw") return row.type === "raw" && row.number === match.line;
+  return isLineRow(row) && lineOn(row, match.side)?.[match.side] === match.line;
 }
 
 function isSame(a: LineRange, b: LineRange): boolean {

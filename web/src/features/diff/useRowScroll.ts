@@ -20,6 +20,8 @@ export interface RowScroll {
   /** For each row's `ref`. A head sticks to the top, so its section stands for it. */
   register: (key: string, element: HTMLElement | null, isHead?: boolean) => void;
   elementOf: (key: string) => HTMLElement | undefined;
+  /** The first row in sight, below the head of its file. */
+  firstInSight: () => string | null;
   /** Brings a row into sight, below the head of its file, and keeps it there while rows around it are measured. */
   show: (key: string, align: "near-top" | "nearest" | "top") => void;
 }
@@ -129,6 +131,7 @@ export function useRowScroll(
         else elements.current.set(key, { element, isHead });
       },
       elementOf: (key) => elements.current.get(key)?.element,
+      firstInSight: firstKey,
       show: (key, align) => {
         const view = scroller.current;
         const element = elements.current.get(key)?.element;
@@ -154,7 +157,7 @@ export function useRowScroll(
         restore();
       },
     }),
-    [scroller, topOf, restore],
+    [scroller, topOf, restore, firstKey],
   );
 }
 

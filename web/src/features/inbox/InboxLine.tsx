@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import { Button } from "react-aria-components";
 import { rowAttribute } from "../../keys/useRowKeys";
 import { Name } from "../../text/UserText";
 import { myTurnWords, waitingWords } from "../../turns";
+import { Press } from "../../ui/Press";
 import * as figures from "../../ui/RowFigures";
 import { Status } from "../../ui/Status";
 import type { InboxRow } from "./model";
@@ -57,13 +57,13 @@ export function InboxLine({ item, done }: InboxLineProps) {
       </span>
       <span className="flex shrink-0 justify-end max-sm:ml-auto max-xl:empty:hidden xl:w-16">
         {done !== undefined && (
-          <Button
+          <Press
             onPress={done.onPress}
             aria-label={`${done.label}: ${row.number}`}
             className="relative z-10 min-h-6 rounded px-2 text-xs text-dim hover:bg-line hover:text-text"
           >
             {done.label}
-          </Button>
+          </Press>
         )}
       </span>
     </li>

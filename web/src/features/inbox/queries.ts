@@ -23,17 +23,23 @@ export interface Rows {
   hasMore: boolean;
 }
 
-/** Reads pages until there are `enough` rows. The broker sends fewer rows per page if they are long. */
-async function rows(args: Args<"list_reviews">, enough: number, signal: AbortSignal): Promise<Rows> {
+/** Reads pages until they are `enough`. The broker sends fewer rows per page if they are long. */
+async function rows(
+  args: Args<"list_reviews">,
+  isEnough: (found: readonly ReviewRow[]) => boolean,
+  signal: AbortSignal,
+): Promise<Rows> {
   const found: ReviewRow[] = [];
   let cursor: string | undefined;
   do {
     const page = await call("list_reviews", { ...args, limit: 100, details: true, cursor }, { signal });
     found.push(...page.reviews);
     cursor = page.next_cursor;
-  } while (cursor !== undefined && found.length < enough);
+  } while (cursor !== undefined && !isEnough(found));
   return { rows: found, hasMore: cursor !== undefined };
 }
+
+const atLeast = (count: number) => (found: readonly ReviewRow[]) => found.length >= count;
 
 function withoutDoubles(found: ReviewRow[]): ReviewRow[] {
   return [...new Map(found.map((row) => [row.review_id, row])).values()];
@@ -47,10 +53,10 @@ const mine = ({ name, isOperator, whoami }: Who) =>
     queryKey: keys.inbox("mine", name),
     queryFn: async ({ signal }) => {
       const args = { my_turn: true, caller_id: name, role: isOperator ? ("operator" as const) : undefined };
-      const newest = await rows(args, 60, signal);
+      const newest = await rows(args, atLeast(60), signal);
       if (!newest.hasMore) return newest;
       // Many reviews wait for any reviewer: what waits for this person alone must not be lost among them.
-      const started = await rows({ ...args, statuses: [...STARTED_STATUSES] }, 60, signal);
+      const started = await rows({ ...args, statuses: [...STARTED_STATUSES] }, atLeast(60), signal);
       return { rows: withoutDoubles([...newest.rows, ...started.rows]), hasMore: true };
     },
     enabled: whoami !== null,
@@ -60,14 +66,25 @@ const mine = ({ name, isOperator, whoami }: Who) =>
 const open = ({ name, whoami }: Who) =>
   queryOptions({
     queryKey: keys.inbox("open", name),
-    queryFn: ({ signal }) => rows({ statuses: [...OPEN_STATUSES], caller_id: name }, 1, signal),
+    queryFn: ({ signal }) => rows({ statuses: [...OPEN_STATUSES], caller_id: name }, atLeast(1), signal),
     enabled: whoami !== null,
   });
 
-const decided = ({ name, whoami }: Who) =>
+/** So many decided reviews are looked at, even if more were decided today. */
+const MAX_DECIDED = 1_000;
+
+/**
+ * The newest decided reviews, page by page while the last row was decided today: the list is ordered by the number of the
+ * review, so a much older one that was decided today can be missed.
+ */
+const decided = ({ name, whoami }: Who, today: number) =>
   queryOptions({
-    queryKey: keys.inbox("decided", name),
-    queryFn: ({ signal }) => rows({ statuses: [...DECIDED_STATUSES], caller_id: name }, 1, signal),
+    queryKey: [...keys.inbox("decided", name), today],
+    queryFn: ({ signal }) => {
+      const isEnough = (found: readonly ReviewRow[]) =>
+        found.length >= MAX_DECIDED || Date.parse(found.at(-1)?.updated_at ?? "") < today;
+      return rows({ statuses: [...DECIDED_STATUSES], caller_id: name }, isEnough, signal);
+    },
     enabled: whoami !== null,
   });
 
@@ -103,7 +120,7 @@ export function useInbox(): LoadedInbox {
   const isPoolKnown = useIsPoolKnown();
   const [marks] = useDoneMarks();
   const today = startOfDay(useNow());
-  const lists = [useQuery(mine(me)), useQuery(open(me)), useQuery(decided(me))] as const;
+  const lists = [useQuery(mine(me)), useQuery(open(me)), useQuery(decided(me, today))] as const;
   const [needs, running, ended] = lists.map((list) => list.data);
   const areLoaded = isPoolKnown && needs !== undefined && running !== undefined && ended !== undefined;
   return {

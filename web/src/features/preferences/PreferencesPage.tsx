@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import { Radio, RadioGroup } from "react-aria-components";
 import { useKeysPreference } from "../../keys/preference";
 import { useMe } from "../../me";
 import { NameForm } from "../../NameForm";
 import { THEMES, type Theme, useTheme } from "../../theme";
+import { Options } from "../../ui/Options";
 import { Page } from "../../ui/Page";
 import { Switch } from "../../ui/Switch";
 import { AboutBroker } from "./AboutBroker";
@@ -63,22 +63,12 @@ const THEME_WORDS: Record<Theme, string> = { system: "as the system", light: "li
 function ThemeChoice() {
   const { theme, setTheme } = useTheme();
   return (
-    <RadioGroup
-      aria-label="Theme"
+    <Options
+      label="Theme"
+      isLabelHidden
       value={theme}
-      onChange={(value) => setTheme(value as Theme)}
-      orientation="horizontal"
-      className="inline-flex flex-wrap gap-1 rounded border border-line bg-raised p-1"
-    >
-      {THEMES.map((each) => (
-        <Radio
-          key={each}
-          value={each}
-          className="cursor-pointer rounded-sm px-3 py-1 hover:bg-hover data-selected:bg-bg data-selected:font-semibold data-selected:outline-1 data-selected:outline-line-strong data-focus-visible:outline-2 data-focus-visible:outline-accent"
-        >
-          {THEME_WORDS[each]}
-        </Radio>
-      ))}
-    </RadioGroup>
+      options={THEMES.map((key) => ({ key, label: THEME_WORDS[key] }))}
+      onChange={setTheme}
+    />
   );
 }

@@ -15,7 +15,7 @@ export function SignOut() {
     mutationFn: () => call("delete_session", {}),
     onSuccess: async () => {
       if (whoami?.token_required === true) await navigate({ to: "/sign-in" });
-      live.signedIn();
+      live.signedOut();
       await queries.resetQueries();
     },
   });

@@ -1,7 +1,8 @@
-import { Menu, MenuItem, MenuTrigger, Popover, Text } from "react-aria-components";
+import { Button, Menu, MenuItem, MenuTrigger, Popover, Text } from "react-aria-components";
 import { keyOf } from "../../keys/bindings";
 import { inertLine } from "../../text/inert";
-import { Button } from "../../ui/Button";
+import { buttonLook } from "../../ui/buttonLook";
+import { KeyHint } from "../../ui/KeyHint";
 import type { OpenDialog, ReviewView } from "./ReviewContext";
 import { useReview } from "./ReviewContext";
 
@@ -65,8 +66,9 @@ export function ActionMenu({ isOpen, onOpenChange }: { isOpen: boolean; onOpenCh
   const all = items(view);
   return (
     <MenuTrigger isOpen={isOpen} onOpenChange={onOpenChange}>
-      <Button shortcut={keyOf("actions")} aria-label="All actions">
+      <Button aria-label="All actions" className={buttonLook()}>
         More
+        <KeyHint keys={keyOf("actions")} />
       </Button>
       <Popover
         placement="top start"

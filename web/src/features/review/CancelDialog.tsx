@@ -7,10 +7,10 @@ import { useReview } from "./ReviewContext";
 
 /** Withdraws the review. */
 export function CancelDialog({ onClose }: { onClose: () => void }) {
-  const { id, review } = useReview();
+  const { id, review, me } = useReview();
   const [reason, setReason] = useDraftText(`cancel.${id}`);
   const { send, isSending, error } = useSend(
-    (text: string) => call("cancel_review", { review_id: id, reason: text }),
+    (text: string) => call("cancel_review", { review_id: id, reason: text, caller_id: me.name }),
     () => {
       setReason("");
       onClose();

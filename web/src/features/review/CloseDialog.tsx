@@ -10,7 +10,7 @@ import { useReview } from "./ReviewContext";
 export function CloseDialog({ onClose }: { onClose: () => void }) {
   const { id, review, me, issues } = useReview();
   const { send, isSending, error } = useSend(
-    () => call("close_review", { review_id: id, closer_role: "proposer" }),
+    () => call("close_review", { review_id: id, closer_role: "proposer", caller_id: me.name }),
     () => onClose(),
   );
   const open = issues.filter(({ status }) => status === "open").length;

@@ -1,11 +1,11 @@
 import { Name } from "../../text/UserText";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
+import { Options } from "../../ui/Options";
 import { isEmpty, type KeptDraft, moveDraft, removeDraft } from "./drafts";
 import { FindingFields } from "./FindingFields";
 import { anchorOfPlace, placeWords } from "./findings";
 import { formKeys } from "./formKeys";
-import { Options } from "./Options";
 import { useReview } from "./ReviewContext";
 import { SendRow } from "./SendRow";
 import { useKeptDraft } from "./useKeptDraft";

@@ -1,6 +1,6 @@
-import { ToggleButton } from "react-aria-components";
 import { keyOf } from "../../keys/bindings";
 import { KeyHint } from "../../ui/KeyHint";
+import { Toggle } from "../../ui/Toggle";
 import { useDiffPreferences } from "./diffPreferences";
 
 /** How the diff is shown. */
@@ -8,29 +8,29 @@ export function DiffOptions() {
   const { layout, wrap, view, toggleLayout, toggleWrap, toggleView } = useDiffPreferences();
   return (
     <div className="flex gap-1">
-      <Toggle label="split" isSelected={layout === "split"} onChange={toggleLayout} shortcut={keyOf("split")} />
-      <Toggle label="wrap" isSelected={wrap} onChange={toggleWrap} shortcut={keyOf("wrap")} />
-      <Toggle label="table" isSelected={view === "table"} onChange={toggleView} shortcut={keyOf("table")} />
+      <Option label="split" isSelected={layout === "split"} onChange={toggleLayout} shortcut={keyOf("split")} />
+      <Option label="wrap" isSelected={wrap} onChange={toggleWrap} shortcut={keyOf("wrap")} />
+      <Option label="table" isSelected={view === "table"} onChange={toggleView} shortcut={keyOf("table")} />
     </div>
   );
 }
 
-interface ToggleProps {
+interface OptionProps {
   label: string;
   isSelected: boolean;
   onChange: () => void;
   shortcut: string;
 }
 
-function Toggle({ label, isSelected, onChange, shortcut }: ToggleProps) {
+function Option({ label, isSelected, onChange, shortcut }: OptionProps) {
   return (
-    <ToggleButton
+    <Toggle
       isSelected={isSelected}
       onChange={onChange}
       className="flex min-h-7 items-center gap-2 rounded border border-line bg-bg px-2 text-dim hover:bg-hover data-selected:border-accent data-selected:bg-accent-bg data-selected:text-text"
     >
       {label}
       <KeyHint keys={shortcut} />
-    </ToggleButton>
+    </Toggle>
   );
 }

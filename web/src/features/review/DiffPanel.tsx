@@ -4,12 +4,15 @@ import { isCode } from "../../api/client";
 import { Button } from "../../ui/Button";
 import { Failure } from "../../ui/Failure";
 import { SkeletonRows } from "../../ui/Skeleton";
+import { preloadPane } from "../diff/Diff";
 import { parsePatch } from "../diff/patch";
 import { type DiffPlace, DiffView } from "./DiffView";
 import { NoteView } from "./NoteView";
 import { comparison, roundDiff } from "./queries";
 import { useReview } from "./ReviewContext";
 import { useNotes } from "./useNotes";
+
+preloadPane();
 
 /** The diff of the round on screen, or what changed since another round. */
 export function DiffPanel(props: DiffPlace) {

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { Button as AriaButton } from "react-aria-components";
 import type { Issue } from "../../api/generated";
 import { Name } from "../../text/UserText";
+import { Press } from "../../ui/Press";
 import { Severity } from "../../ui/Status";
 import { FindingActions } from "./FindingActions";
 import { FindingBadges } from "./FindingBadges";
@@ -50,22 +50,22 @@ export function FindingCard({ issue, place = null, isOpenFirst = issue.status ==
             {place !== null && (
               <>
                 {" · "}
-                <AriaButton className="rounded-sm text-accent hover:underline" onPress={() => goToFinding(issue_id)}>
+                <Press className="rounded-sm text-accent hover:underline" onPress={() => goToFinding(issue_id)}>
                   <Name className="font-mono">{placeWords(place)}</Name>
-                </AriaButton>
+                </Press>
               </>
             )}
           </p>
           <FindingBadges issue={issue} />
         </div>
-        <AriaButton
+        <Press
           aria-expanded={isUnfolded}
           aria-label={`${issue_id}: ${isUnfolded ? "fold" : "unfold"}`}
           onPress={() => setUnfolded(!isUnfolded)}
           className="flex size-6 shrink-0 items-center justify-center rounded text-dim hover:bg-hover"
         >
           <span aria-hidden="true">{isUnfolded ? "▾" : "▸"}</span>
-        </AriaButton>
+        </Press>
       </div>
       {isUnfolded && (
         <div className="flex flex-col gap-2 px-3 pb-2">

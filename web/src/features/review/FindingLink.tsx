@@ -1,4 +1,4 @@
-import { Button } from "react-aria-components";
+import { Press } from "../../ui/Press";
 import { useReview } from "./ReviewContext";
 
 /** The id of a finding that a text names. It leads there, if the review has that finding. */
@@ -7,11 +7,11 @@ export function FindingLink({ id }: { id: string }) {
   const issue = issues.find(({ issue_id }) => issue_id === id);
   if (issue === undefined) return <>{id}</>;
   return (
-    <Button
+    <Press
       onPress={() => goToFinding(id)}
       className="rounded-sm font-medium whitespace-nowrap text-accent underline-offset-2 hover:underline"
     >
       {id}
-    </Button>
+    </Press>
   );
 }

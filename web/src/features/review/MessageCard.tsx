@@ -1,8 +1,8 @@
-import { Button as AriaButton } from "react-aria-components";
 import type { Message } from "../../api/generated";
 import { inert } from "../../text/inert";
 import { Name } from "../../text/UserText";
 import { Fold } from "../../ui/Fold";
+import { Press } from "../../ui/Press";
 import { Time } from "../../ui/Time";
 import { FindingLink } from "./FindingLink";
 import { placeOfAnchor, placeWords } from "./findings";
@@ -54,9 +54,9 @@ function Anchor({ anchor }: { anchor: NonNullable<Message["anchor"]> }) {
     <p className="my-1 flex flex-wrap gap-x-2 border-l-2 border-line pl-2 text-xs">
       {anchor.issue !== undefined && <FindingLink id={anchor.issue} />}
       {place !== null && (
-        <AriaButton className="text-left text-accent hover:underline" onPress={() => goToPlace(place)}>
+        <Press className="text-left text-accent hover:underline" onPress={() => goToPlace(place)}>
           <Name className="font-mono">{placeWords(place)}</Name>
-        </AriaButton>
+        </Press>
       )}
     </p>
   );

@@ -17,7 +17,8 @@ export function PatchDialog({ persona, answer, onClose }: PatchDialogProps) {
   const { id, review, me, go, showLatest } = useReview();
   const isAccept = answer === "accept";
   const { send, isSending, error } = useSend(
-    () => call(isAccept ? "accept_counter_patch" : "reject_counter_patch", { review_id: id, persona }),
+    () =>
+      call(isAccept ? "accept_counter_patch" : "reject_counter_patch", { review_id: id, persona, caller_id: me.name }),
     () => {
       go({ patch: undefined });
       if (isAccept) showLatest("next");

@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { Name } from "../../text/UserText";
 import { Banner } from "../../ui/Banner";
 import { Button } from "../../ui/Button";
 import { Failure } from "../../ui/Failure";
+import { Options } from "../../ui/Options";
 import { SkeletonRows } from "../../ui/Skeleton";
 import { Diff } from "../diff/Diff";
 import { parsePatch } from "../diff/patch";
@@ -34,7 +35,8 @@ export function PatchPanel({ persona }: { persona: string }) {
 function OfferedPatch({ offer, persona }: { offer: EventEntry; persona: string }) {
   const { id, review, events, can, go, openDialog } = useReview();
   const { layout, wrap, view } = useDiffPreferences();
-  const { data, isError, error, refetch } = useQuery(counterPatch(id, persona, offer.round, offer.version));
+  const [from, setFrom] = useState<"round" | "base">("round");
+  const { data, isError, error, refetch } = useQuery(counterPatch(id, persona, offer.round, offer.version, from));
   const patch = useMemo(() => (data === undefined ? null : parsePatch(data.text)), [data]);
   const fate = patchFate(events, offer);
   const canDecide = fate === "pending" && offer.round === review.current_round && can.decide_patch === null;
@@ -59,10 +61,18 @@ function OfferedPatch({ offer, persona }: { offer: EventEntry; persona: string }
           </span>
         }
       >
-        <p className="text-dim">
-          The whole change as the reviewer proposes it, against the same base.
-          {fate === "pending" && can.decide_patch !== null && ` ${can.decide_patch}`}
-        </p>
+        <div className="flex flex-col gap-1">
+          {fate === "pending" && can.decide_patch !== null && <p className="text-dim">{can.decide_patch}</p>}
+          <Options
+            label="Show"
+            value={from}
+            options={[
+              { key: "round", label: `what it changes in round ${offer.round}` },
+              { key: "base", label: "the whole change, from the base" },
+            ]}
+            onChange={setFrom}
+          />
+        </div>
       </Banner>
       {isError && patch === null ? (
         <Failure error={error} what="The counter-patch" retry={() => void refetch()} />
@@ -73,7 +83,7 @@ function OfferedPatch({ offer, persona }: { offer: EventEntry; persona: string }
           <Diff
             patch={patch}
             reviewKey={`${id}.patch.${persona}`}
-            contentHash={`${persona} ${offer.version}`}
+            contentHash={`${persona} ${offer.version} ${from}`}
             notes={[]}
             renderNote={() => null}
             layout={layout}

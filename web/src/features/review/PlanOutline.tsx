@@ -1,5 +1,5 @@
-import { Button } from "react-aria-components";
 import { Name } from "../../text/UserText";
+import { Press } from "../../ui/Press";
 import { planOutline } from "./outline";
 import { useReview } from "./ReviewContext";
 
@@ -17,12 +17,12 @@ export function PlanOutline({ text }: { text: string }) {
       <ul>
         {headings.map(({ level, title, line }) => (
           <li key={line}>
-            <Button
+            <Press
               onPress={() => show(line)}
               className={`w-full rounded py-1 pr-2 text-left hover:bg-hover ${INDENTS[level] ?? "pl-8"} ${level === 1 ? "font-semibold" : ""}`}
             >
               <Name>{title}</Name>
-            </Button>
+            </Press>
           </li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, type RefObject, useContext, useEffect, useRef } from "react";
-import { Button } from "react-aria-components";
 import { Markdown, type SourceLines } from "../../text/Markdown";
+import { Press } from "../../ui/Press";
 import { FindingLink } from "./FindingLink";
 import type { Place } from "./findings";
 import { NoteView } from "./NoteView";
@@ -46,13 +46,13 @@ function PlanBlock({ lines, children }: { lines: SourceLines; children: ReactNod
       >
         {children}
         {can.comment === null && (
-          <Button
+          <Press
             aria-label={`Comment on ${words}`}
             onPress={() => comment(place)}
             className="absolute top-0 right-1 flex size-6 items-center justify-center rounded border border-line bg-bg font-sans text-sm text-dim opacity-0 group-hover/block:opacity-100 hover:text-text focus-visible:opacity-100 pointer-coarse:opacity-100"
           >
             <span aria-hidden="true">+</span>
-          </Button>
+          </Press>
         )}
       </div>
       {own.length > 0 && (

@@ -19,9 +19,11 @@ export function ResubmitDialog({ onClose }: { onClose: () => void }) {
   const { data: before } = useQuery({ ...description(id, review.current_round, review.content_hash), enabled: isPlan });
   const [plan, setPlan] = useState<string | null>(null);
   const text = plan ?? before ?? "";
+  const [diff, setDiff] = useState("");
+  const isPasted = diff.trim() !== "";
   const { target, branch_head } = review;
   const readsBranch = target?.kind === "branch";
-  const isSame = isPlan ? text === before : !(readsBranch && branch_head !== target.head);
+  const isSame = isPlan ? text === before : !isPasted && !(readsBranch && branch_head !== target.head);
   const isRepeat = isSame && (isOpen(review.status) || review.status === "approved");
   const { send, isSending, error } = useSend(
     () =>
@@ -30,6 +32,8 @@ export function ResubmitDialog({ onClose }: { onClose: () => void }) {
         proposer_id: proposerOf(review),
         ...(note.trim() !== "" && { change_note: note.trim() }),
         ...(isPlan && text !== before && { description: text }),
+        // git refuses a patch whose last line does not end.
+        ...(isPasted && { diff: diff.endsWith("\n") ? diff : `${diff}\n` }),
       }),
     () => {
       setNote("");
@@ -61,7 +65,7 @@ export function ResubmitDialog({ onClose }: { onClose: () => void }) {
         ) : isPlan ? (
           "Change the plan, or send it as it is. "
         ) : (
-          "The same diff is sent again. To send another one, use the command line or the agent. "
+          "Paste a new diff, or send the same one again. "
         )}
         All seats have to vote again, and an approval no longer counts.
         {!isProposer(review, me) && (
@@ -71,6 +75,17 @@ export function ResubmitDialog({ onClose }: { onClose: () => void }) {
           </>
         )}
       </p>
+      {!isPlan && !readsBranch && (
+        <Field
+          label="Diff"
+          value={diff}
+          onChange={setDiff}
+          isMultiline
+          rows={6}
+          placeholder="empty: the same diff again"
+          hint="As `git diff` prints it, against the same base."
+        />
+      )}
       {isPlan && <Field label="Plan" value={text} onChange={setPlan} isMultiline rows={12} />}
       <Field
         label="What changed, or why it should be looked at again"

@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { type RefObject, useRef, useState } from "react";
+import { lazy, type RefObject, Suspense, useEffect, useRef, useState } from "react";
 import type { Verdict } from "../../api/generated";
 import type { DiffHandle, LineRange } from "../diff/Diff";
 import { ActionBar } from "./ActionBar";
@@ -7,12 +7,16 @@ import type { Review } from "./model";
 import { NewContent } from "./NewContent";
 import { NextReview } from "./NextReview";
 import { type OpenDialog, ReviewContext } from "./ReviewContext";
-import { ReviewDialogs } from "./ReviewDialogs";
 import { ReviewHead } from "./ReviewHead";
 import { ReviewKeys } from "./ReviewKeys";
 import { ReviewPanes } from "./ReviewPanes";
 import { SeatStrip } from "./SeatStrip";
 import { useReviewView } from "./useReviewView";
+
+/** The forms. They are loaded when the page has settled, or when the first of them opens. */
+const loadDialogs = () => import("./ReviewDialogs").then(({ ReviewDialogs }) => ({ default: ReviewDialogs }));
+const ReviewDialogs = lazy(loadDialogs);
+const IDLE_MS = 1_000;
 
 const route = getRouteApi("/r/$review");
 
@@ -28,6 +32,10 @@ export function ReviewBody({ id, review }: { id: string; review: Review }) {
   const handle = useRef<DiffHandle>(null);
   const composer = useRef<HTMLTextAreaElement>(null);
   const { view, seenVersion } = useReviewView(id, review, setDialog, () => handle.current?.focus());
+  useEffect(() => {
+    const timer = setTimeout(() => void loadDialogs().catch(() => {}), IDLE_MS);
+    return () => clearTimeout(timer);
+  }, []);
   const place = { handle, selection, onSelect: setSelection };
   const write = () => {
     view.go({ tab: "conversation" });
@@ -43,7 +51,10 @@ export function ReviewBody({ id, review }: { id: string; review: Review }) {
   };
   return (
     <ReviewContext value={view}>
-      <div className="flex flex-col xl:sticky xl:top-0 xl:h-[calc(100dvh-var(--banners,0px))] xl:overflow-y-auto">
+      <div
+        data-print="whole"
+        className="flex flex-col xl:sticky xl:top-0 xl:h-[calc(100dvh-var(--banners,0px))] xl:overflow-y-auto"
+      >
         <ReviewHead />
         <SeatStrip />
         <ReviewPanes {...place} seenVersion={seenVersion} composer={composer} />
@@ -57,14 +68,18 @@ export function ReviewBody({ id, review }: { id: string; review: Review }) {
         />
       </div>
       <ReviewKeys {...place} onWrite={write} onComment={comment} onMenu={() => setMenuOpen(true)} onSettle={settle} />
-      <ReviewDialogs
-        dialog={dialog}
-        onClose={() => setDialog(null)}
-        onVerdict={(verdict) => {
-          setDialog(null);
-          setSent(verdict);
-        }}
-      />
+      {dialog !== null && (
+        <Suspense fallback={null}>
+          <ReviewDialogs
+            dialog={dialog}
+            onClose={() => setDialog(null)}
+            onVerdict={(verdict) => {
+              setDialog(null);
+              setSent(verdict);
+            }}
+          />
+        </Suspense>
+      )}
     </ReviewContext>
   );
 }

@@ -11,16 +11,14 @@ import { SettleDialog } from "./SettleDialog";
 import { VerdictDialog } from "./VerdictDialog";
 
 interface ReviewDialogsProps {
-  dialog: OpenDialog | null;
+  dialog: OpenDialog;
   onClose: () => void;
   onVerdict: (verdict: Verdict) => void;
 }
 
 /** The form that is open. */
 export function ReviewDialogs({ dialog, onClose, onVerdict }: ReviewDialogsProps) {
-  switch (dialog?.kind) {
-    case undefined:
-      return null;
+  switch (dialog.kind) {
     case "verdict":
       return <VerdictDialog verdict={dialog.verdict} onClose={onClose} onSent={onVerdict} />;
     case "settle":

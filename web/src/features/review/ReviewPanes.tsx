@@ -1,20 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { SkeletonRows } from "../../ui/Skeleton";
 import { AboutPanel } from "./AboutPanel";
 import { Conversation } from "./Conversation";
 import { DiffOptions } from "./DiffOptions";
-import { DiffPanel } from "./DiffPanel";
 import type { DiffPlace } from "./DiffView";
 import { FindingsPanel } from "./FindingsPanel";
 import { PanelBoundary } from "./PanelBoundary";
-import { PatchPanel } from "./PatchPanel";
-import { PlanPanel } from "./PlanPanel";
 import { proposal } from "./queries";
 import { useReview } from "./ReviewContext";
 import { RoundPicker } from "./RoundPicker";
 import type { Tab as TabName } from "./search";
 import { useIsWide } from "./useWide";
+
+/** A review shows one of these at a time, and a plan needs no diff. */
+const DiffPanel = lazy(() => import("./DiffPanel").then(({ DiffPanel }) => ({ default: DiffPanel })));
+const PlanPanel = lazy(() => import("./PlanPanel").then(({ PlanPanel }) => ({ default: PlanPanel })));
+const PatchPanel = lazy(() => import("./PatchPanel").then(({ PatchPanel }) => ({ default: PatchPanel })));
 
 interface ReviewPanesProps extends DiffPlace {
   seenVersion: number | null;
@@ -53,7 +56,10 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
     return (
       <PaneTabs selected={search.tab ?? "diff"} className="flex-1">
         <PaneTab id="diff">
-          <div className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-1 empty:hidden">
+          <div
+            className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-1 empty:hidden"
+            data-print="hide"
+          >
             <RoundPicker />
             {review.has_diff && <DiffOptions />}
           </div>
@@ -87,7 +93,9 @@ function Content(place: DiffPlace) {
   return (
     <>
       <h2 className="sr-only">{isPatch ? "Counter-patch" : hasDiff ? "Diff" : "Plan"}</h2>
-      {isPatch ? <PatchPanel persona={search.patch ?? ""} /> : hasDiff ? <DiffPanel {...place} /> : <PlanPanel />}
+      <Suspense fallback={<SkeletonRows count={16} label="the content" />}>
+        {isPatch ? <PatchPanel persona={search.patch ?? ""} /> : hasDiff ? <DiffPanel {...place} /> : <PlanPanel />}
+      </Suspense>
     </>
   );
 }

@@ -3,13 +3,13 @@ import { call } from "../../api/client";
 import type { Issue, RequestedStatus } from "../../api/generated";
 import { Name } from "../../text/UserText";
 import { Field } from "../../ui/Field";
+import { Options } from "../../ui/Options";
 import { Severity } from "../../ui/Status";
 import { useSend } from "./actions";
 import { Choice } from "./Choice";
 import { useDraftText } from "./drafts";
 import { FormDialog } from "./FormDialog";
 import { type SettleChoice, settleChoices } from "./findings";
-import { Options } from "./Options";
 import { useReview } from "./ReviewContext";
 
 interface SettleDialogProps {

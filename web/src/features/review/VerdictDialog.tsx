@@ -4,12 +4,12 @@ import { Name } from "../../text/UserText";
 import { Banner } from "../../ui/Banner";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
+import { Options } from "../../ui/Options";
 import { giveVerdict, useSend } from "./actions";
 import { Choice } from "./Choice";
 import { clearDraftText, removeDraft, toFindings, useDraftText } from "./drafts";
 import { FormDialog } from "./FormDialog";
 import { mySeat, type SeatChoice, seatChoices } from "./model";
-import { Options } from "./Options";
 import { useReview } from "./ReviewContext";
 import { VerdictDrafts } from "./VerdictDrafts";
 

@@ -4,12 +4,13 @@ import type { RaisedIssue, ReviewMetrics } from "../../api/generated";
 import { Name } from "../../text/UserText";
 import { duration } from "../../time";
 import { Button } from "../../ui/Button";
+import { Refusal } from "../../ui/Failure";
 import { Money } from "../../ui/Money";
 import { Severity, Verdict } from "../../ui/Status";
 import { Time } from "../../ui/Time";
 import { FindingLink } from "./FindingLink";
 import { PatchOffer } from "./PatchOffer";
-import { lastReason } from "./queries";
+import { verdictReason } from "./queries";
 import { useReview } from "./ReviewContext";
 import { ReviewText } from "./ReviewText";
 import { type EventEntry, isCut } from "./stream";
@@ -53,20 +54,24 @@ export function VerdictEntry({ entry }: { entry: EventEntry }) {
   );
 }
 
-/** The timeline has the start of a long reason; the last vote of a round can be loaded in full. */
+/** The timeline has the start of a long reason; the rest is loaded on request. */
 function Reason({ entry, reason }: { entry: EventEntry; reason: string }) {
   const { id } = useReview();
   const [isWanted, setWanted] = useState(false);
-  const whole = useQuery({ ...lastReason(id, entry.round, entry.version), enabled: isWanted });
-  const isSame = whole.data?.startsWith(reason.slice(0, 1_000)) === true;
+  const whole = useQuery({ ...verdictReason(id, entry.round, entry.version), enabled: isWanted });
   return (
     <>
-      <ReviewText text={isSame ? (whole.data ?? reason) : reason} />
-      {isCut(reason) && !isSame && (
-        <Button kind="quiet" isDisabled={whole.isFetched} onPress={() => setWanted(true)}>
-          {whole.isFetched ? "Only the last vote of a round is available in full" : "Show all of it"}
+      <ReviewText text={whole.data ?? reason} />
+      {isCut(reason) && whole.data === undefined && (
+        <Button
+          kind="quiet"
+          isSending={whole.isFetching}
+          onPress={() => (isWanted ? void whole.refetch() : setWanted(true))}
+        >
+          Show all of it
         </Button>
       )}
+      <Refusal error={whole.error} />
     </>
   );
 }

@@ -128,24 +128,28 @@ export const comparison = ({ id, round, hash, since }: DiffAddress & { since: { 
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-/** `version`: that of the verdict that offered it. */
-export const counterPatch = (id: string, persona: string, round: number, version: number) =>
+/** `version`: that of the verdict that offered it. `from`: what the diff begins at, the submitted round or its base. */
+export const counterPatch = (id: string, persona: string, round: number, version: number, from: "round" | "base") =>
   queryOptions({
-    queryKey: keys.counterPatch(id, persona, version),
-    queryFn: ({ signal }) => callForDiff("get_counter_patch", { review_id: id, persona, round }, signal),
+    queryKey: keys.counterPatch(id, persona, version, from),
+    queryFn: ({ signal }) => {
+      const since_round = from === "round" ? round : undefined;
+      return callForDiff("get_counter_patch", { review_id: id, persona, round, since_round }, signal);
+    },
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
   });
 
-/** The whole reason of the last vote of a round. Elsewhere the broker returns only its start. */
-export const lastReason = (id: string, round: number, version: number) =>
+/** The whole reason of the verdict with this version. The timeline has only its start. */
+export const verdictReason = (id: string, round: number, version: number) =>
   queryOptions({
-    queryKey: ["last-reason", id, round, version],
+    queryKey: ["verdict-reason", id, version],
     queryFn: async ({ signal }) => {
       let reason = "";
       let cursor: string | undefined;
       do {
-        const page: Answer<"get_review"> = await call("get_review", { review_id: id, round, cursor }, { signal });
+        const args = { review_id: id, round, verdict: version, cursor };
+        const page: Answer<"get_review"> = await call("get_review", args, { signal });
         reason += page.verdict_reason ?? "";
         cursor = page.next_cursor;
       } while (cursor !== undefined);

@@ -131,7 +131,9 @@ export function eventWords(event: TimelineEvent): string {
     case "rebased":
       return "the diff has another base now";
     case "auto_rejected":
-      return "the broker sent it back: the diff does not apply";
+      return event.actor === undefined
+        ? "the broker sent it back: the diff does not apply"
+        : "took it, and the broker sent it back: the diff does not apply";
     case "seat_added":
       return `added ${seat}`;
     case "finding_updated":

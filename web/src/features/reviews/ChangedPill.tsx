@@ -1,4 +1,4 @@
-import { Button } from "react-aria-components";
+import { Press } from "../../ui/Press";
 
 interface ChangedPillProps {
   changed: number;
@@ -16,12 +16,12 @@ export function ChangedPill({ changed, isOld, onShow }: ChangedPillProps) {
       className="pointer-events-none sticky top-14 z-20 -mt-4 flex h-0 items-start justify-center md:top-3"
     >
       {words !== null && (
-        <Button
+        <Press
           onPress={onShow}
           className="pointer-events-auto rounded-full border border-accent bg-accent px-3 py-1 text-sm font-medium text-on-accent shadow-dialog"
         >
           {words} · show
-        </Button>
+        </Press>
       )}
     </div>
   );

@@ -1,15 +1,18 @@
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
-import { Button, Input, SearchField, ToggleButton } from "react-aria-components";
 import type { ReviewRow } from "../../api/generated";
 import { keyOf } from "../../keys/bindings";
 import { useKeys } from "../../keys/KeysContext";
 import { inertLine } from "../../text/inert";
-import { Button as PlainButton } from "../../ui/Button";
+import { Button } from "../../ui/Button";
 import { KeyHint } from "../../ui/KeyHint";
+import { Press } from "../../ui/Press";
+import { Toggle } from "../../ui/Toggle";
 import { FILTER_NAMES, type MenuFilter, type ReviewsSearch, TEXT_FILTERS, withFilter } from "./search";
 
-/** Its lists and popovers are not needed to show the first rows. */
-const FilterMenu = lazy(() => import("./FilterMenu").then(({ FilterMenu }) => ({ default: FilterMenu })));
+/** Its lists and popovers are loaded when the pointer or the focus comes near. */
+const loadMenu = () => import("./FilterMenu").then(({ FilterMenu }) => ({ default: FilterMenu }));
+const FilterMenu = lazy(loadMenu);
+const preloadMenu = () => void loadMenu().catch(() => {});
 
 interface FilterBarProps {
   search: ReviewsSearch;
@@ -22,18 +25,40 @@ export function FilterBar({ search, onChange, rows }: FilterBarProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
       <Find search={search} onChange={onChange} />
-      <ToggleButton
+      <Toggle
         isSelected={search.turn === "me"}
         onChange={(isOn) => onChange(withFilter(search, "turn", isOn ? "me" : null))}
         className="inline-flex min-h-7 items-center rounded border border-line px-3 font-medium hover:bg-hover data-selected:border-accent data-selected:bg-accent-bg"
       >
         My turn
-      </ToggleButton>
-      <Suspense fallback={<PlainButton isDisabled>Filter</PlainButton>}>
-        <FilterMenu search={search} onChange={onChange} rows={rows} />
-      </Suspense>
+      </Toggle>
+      <Filter search={search} onChange={onChange} rows={rows} />
       <ActiveFilters search={search} onChange={onChange} />
     </div>
+  );
+}
+
+function Filter(props: FilterBarProps) {
+  const [isOpen, setOpen] = useState(false);
+  const trigger = useRef<HTMLButtonElement>(null);
+  return (
+    <>
+      <Button
+        ref={trigger}
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onPointerEnter={preloadMenu}
+        onFocus={preloadMenu}
+        onPress={() => setOpen(!isOpen)}
+      >
+        Filter
+      </Button>
+      {isOpen && (
+        <Suspense fallback={null}>
+          <FilterMenu {...props} trigger={trigger} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
   );
 }
 
@@ -55,6 +80,10 @@ function Find({ search, onChange }: Omit<FilterBarProps, "rows">) {
   const latest = useRef(onChange);
   latest.current = onChange;
   const wanted = text.trim();
+  const clear = () => {
+    setText("");
+    input.current?.focus();
+  };
   useEffect(() => {
     if (wanted === sent.current) return;
     const timer = setTimeout(() => {
@@ -64,25 +93,27 @@ function Find({ search, onChange }: Omit<FilterBarProps, "rows">) {
     return () => clearTimeout(timer);
   }, [wanted, search]);
   return (
-    <SearchField
-      aria-label="Search by title or number"
-      value={text}
-      onChange={setText}
-      className="group flex min-h-7 w-full items-center gap-2 rounded border border-line-strong bg-bg px-2 focus-within:border-accent sm:w-72"
-    >
+    <search className="flex min-h-7 w-full items-center gap-2 rounded border border-line-strong bg-bg px-2 focus-within:border-accent sm:w-72">
       <Magnifier />
-      <Input
+      <input
         ref={input}
+        type="search"
+        aria-label="Search by title or number"
+        value={text}
+        onChange={({ target }) => setText(target.value)}
         placeholder="Title or number"
         className="min-w-0 grow bg-transparent py-1 text-sm outline-none placeholder:text-dim [&::-webkit-search-cancel-button]:hidden"
       />
-      <Button className="rounded-sm px-1 text-dim group-data-empty:hidden hover:bg-hover">
-        <span aria-hidden="true">✕</span>
-      </Button>
-      <span className="hidden text-dim group-data-empty:inline">
-        <KeyHint keys={keyOf("find")} />
-      </span>
-    </SearchField>
+      {text === "" ? (
+        <span className="text-dim">
+          <KeyHint keys={keyOf("find")} />
+        </span>
+      ) : (
+        <Press onPress={clear} aria-label="Clear search" className="rounded-sm px-1 text-dim hover:bg-hover">
+          <span aria-hidden="true">✕</span>
+        </Press>
+      )}
+    </search>
   );
 }
 
@@ -102,7 +133,7 @@ function ActiveFilters({ search, onChange }: Omit<FilterBarProps, "rows">) {
     const value = search[name];
     if (value === undefined) return null;
     return (
-      <Button
+      <Press
         key={name}
         onPress={() => onChange(withFilter(search, name, null))}
         className="inline-flex min-h-7 items-center gap-2 rounded-full border border-accent bg-accent-bg px-3 hover:bg-hover"
@@ -111,7 +142,7 @@ function ActiveFilters({ search, onChange }: Omit<FilterBarProps, "rows">) {
         <span className="text-dim">{FILTER_NAMES[name]}</span>
         {inertLine(value, 40)}
         <span aria-hidden="true">✕</span>
-      </Button>
+      </Press>
     );
   });
 }

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { Dialog, DialogTrigger, Popover } from "react-aria-components";
+import type { RefObject } from "react";
+import { Dialog, Popover } from "react-aria-components";
 import type { Category, ReviewRow } from "../../api/generated";
 import { proposerOf } from "../../turns";
-import { Button } from "../../ui/Button";
 import { Choice, Suggest } from "../../ui/Choice";
 import { personas, projects } from "./queries";
 import { CATEGORIES, FILTER_NAMES, type ReviewsSearch, withFilter } from "./search";
@@ -11,23 +11,29 @@ interface FilterMenuProps {
   search: ReviewsSearch;
   onChange: (search: ReviewsSearch) => void;
   rows: readonly ReviewRow[];
+  /** The button that opened it. */
+  trigger: RefObject<HTMLElement | null>;
+  onClose: () => void;
 }
 
-/** The filters beside text and status. */
-export function FilterMenu(props: FilterMenuProps) {
+/** The filters beside text and status, while they are open. */
+export function FilterMenu({ trigger, onClose, ...props }: FilterMenuProps) {
   return (
-    <DialogTrigger>
-      <Button>Filter</Button>
-      <Popover placement="bottom start" className="w-72 rounded border border-line bg-bg shadow-dialog">
-        <Dialog aria-label="Filters" className="flex flex-col gap-3 p-4 outline-none">
-          <Filters {...props} />
-        </Dialog>
-      </Popover>
-    </DialogTrigger>
+    <Popover
+      isOpen
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+      triggerRef={trigger}
+      placement="bottom start"
+      className="w-72 rounded border border-line bg-bg shadow-dialog"
+    >
+      <Dialog aria-label="Filters" className="flex flex-col gap-3 p-4 outline-none">
+        <Filters {...props} />
+      </Dialog>
+    </Popover>
   );
 }
 
-function Filters({ search, onChange, rows }: FilterMenuProps) {
+function Filters({ search, onChange, rows }: Omit<FilterMenuProps, "trigger" | "onClose">) {
   const projectNames = useQuery(projects()).data?.projects.map(({ name }) => name) ?? [];
   const personaNames = useQuery(personas()).data?.personas.map(({ name }) => name) ?? [];
   const seen = <T,>(of: (row: ReviewRow) => T | T[] | undefined) =>

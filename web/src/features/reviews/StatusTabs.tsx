@@ -1,7 +1,7 @@
-import { type Key, ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import type { Answer } from "../../api/client";
 import type { Status } from "../../api/generated";
 import { statusGlyph, statusWord } from "../../ui/Status";
+import { Toggle } from "../../ui/Toggle";
 import { type ReviewsSearch, STATUSES, statusesOf, withStatuses } from "./search";
 
 interface StatusTabsProps {
@@ -17,28 +17,27 @@ const tab =
 export function StatusTabs({ search, counts, onChange }: StatusTabsProps) {
   const chosen = statusesOf(search);
   const all = counts === null ? null : Object.values(counts.by_status).reduce((sum, count) => sum + count, 0);
-  const select = (keys: Set<Key>) => {
-    const wantsAll = keys.has("all") && chosen.length > 0;
-    onChange(withStatuses(search, wantsAll ? [] : STATUSES.filter((status) => keys.has(status))));
-  };
+  const choose = (wanted: (status: Status) => boolean) => onChange(withStatuses(search, STATUSES.filter(wanted)));
   return (
-    <ToggleButtonGroup
+    <fieldset
       aria-label="Status"
-      selectionMode="multiple"
-      selectedKeys={chosen.length === 0 ? ["all"] : chosen}
-      onSelectionChange={select}
-      className="-mx-4 flex gap-1 overflow-x-auto px-4 py-1 md:mx-0 md:flex-wrap md:px-0"
+      className="-mx-4 flex min-w-0 gap-1 overflow-x-auto px-4 py-1 md:mx-0 md:flex-wrap md:px-0"
     >
-      <ToggleButton id="all" className={tab}>
+      <Toggle isSelected={chosen.length === 0} onChange={() => choose(() => false)} className={tab}>
         all <Count of={all} />
-      </ToggleButton>
+      </Toggle>
       {STATUSES.map((status) => (
-        <ToggleButton key={status} id={status} className={tab}>
+        <Toggle
+          key={status}
+          isSelected={chosen.includes(status)}
+          onChange={(isOn) => choose((one) => (one === status ? isOn : chosen.includes(one)))}
+          className={tab}
+        >
           <span aria-hidden="true">{statusGlyph(status)}</span> {statusWord(status)}{" "}
-          <Count of={counts?.by_status[status as Status] ?? null} />
-        </ToggleButton>
+          <Count of={counts?.by_status[status] ?? null} />
+        </Toggle>
       ))}
-    </ToggleButtonGroup>
+    </fieldset>
   );
 }
 

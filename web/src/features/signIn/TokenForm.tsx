@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { Form, Input, Label, Text, TextField } from "react-aria-components";
 import { isCode } from "../../api/client";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Failure";
+import { Field } from "../../ui/Field";
 
 interface TokenFormProps {
   isSending: boolean;
@@ -16,9 +16,7 @@ export function TokenForm({ isSending, error, onSend }: TokenFormProps) {
   // Not while the next one is typed.
   const isWrong = isCode(error, "unknown_token") && token === "";
   return (
-    <Form
-      // The browser's own check would refuse every further token after one that the broker did not know.
-      validationBehavior="aria"
+    <form
       className="flex flex-col gap-3 pl-6"
       onSubmit={(event) => {
         event.preventDefault();
@@ -27,29 +25,25 @@ export function TokenForm({ isSending, error, onSend }: TokenFormProps) {
         setToken("");
       }}
     >
-      <TextField value={token} onChange={setToken} isInvalid={isWrong} type="password" className="flex flex-col gap-1">
-        <Label className="font-medium">Token</Label>
-        <Input
-          autoComplete="off"
-          spellCheck="false"
-          className="w-full rounded border border-line-strong bg-bg px-2 py-1 font-mono text-sm data-invalid:border-bad"
-        />
-        <Text slot="description" className="text-xs text-dim">
-          It is sent to the broker once and not stored in this browser.{" "}
-          <code>countersign token create --role operator --name NAME</code> makes one.
-        </Text>
-        {isWrong && (
-          <Text slot="errorMessage" className="text-xs text-bad">
-            The broker does not know this token, or it was revoked.
-          </Text>
-        )}
-      </TextField>
+      <Field
+        label="Token"
+        value={token}
+        onChange={setToken}
+        isSecret
+        error={isWrong ? "The broker does not know this token, or it was revoked." : null}
+        hint={
+          <>
+            It is sent to the broker once and not stored in this browser.{" "}
+            <code>countersign token create --role operator --name NAME</code> makes one.
+          </>
+        }
+      />
       {!isCode(error, "unknown_token") && <Refusal error={error} />}
       <div>
         <Button type="submit" kind="primary" isSending={isSending} isDisabled={token.trim() === ""}>
           Sign in
         </Button>
       </div>
-    </Form>
+    </form>
   );
 }

@@ -2,7 +2,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { call } from "../../api/client";
-import { useLiveSocket } from "../../live/LiveContext";
 
 /** A one-time code of `countersign open`, or a token. The token is not kept on this side. */
 export type Proof = { code: string } | { token: string };
@@ -10,12 +9,10 @@ export type Proof = { code: string } | { token: string };
 /** Signs in, forgets what the page knew before, and goes to `next`. */
 export function useSignIn(next: string) {
   const queries = useQueryClient();
-  const live = useLiveSocket();
   const { history } = useRouter();
   return useMutation({
     mutationFn: (proof: Proof) => call("create_session", proof),
     onSuccess: async () => {
-      live.signedIn();
       await queries.resetQueries();
       history.replace(next);
     },

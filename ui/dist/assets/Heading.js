@@ -1,1 +1,0 @@
-import{ct as e,it as t}from"./Button2.js";import{o as n,r}from"./react-dom.js";var i=n(r(),1),a=(0,i.createContext)({}),o=(0,i.forwardRef)(function(n,r){[n,r]=t(n,r,a);let{children:o,level:s=3,className:c,...l}=n,u=e[`h${s}`];return i.createElement(u,{...l,ref:r,className:c??`react-aria-Heading`},o)});export{a as n,o as t};

@@ -1,1 +1,0 @@
-import{o as e,r as t}from"./react-dom.js";var n=e(t(),1),r=(0,n.createContext)(null);function i(){let e=(0,n.useContext)(r);if(e===null)throw Error(`LiveContext is missing`);return e}function a(){let e=i();return(0,n.useSyncExternalStore)(e.subscribe,e.getSnapshot)}export{a as n,i as r,r as t};

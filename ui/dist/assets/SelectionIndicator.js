@@ -1,1 +1,0 @@
-import{o as e,r as t}from"./react-dom.js";var n=(0,e(t(),1).createContext)({isSelected:!1});export{n as t};

@@ -1,1 +1,0 @@
-import{n as e,t}from"./inert.js";import{n}from"./react-dom.js";var r=n();function i({text:e,className:n=``}){return(0,r.jsx)(`div`,{className:`whitespace-pre-wrap break-words ${n}`,children:t(e)})}function a({children:t,className:n}){return(0,r.jsx)(`bdi`,{className:n,children:e(t)})}export{i as n,a as t};
