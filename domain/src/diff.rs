@@ -57,11 +57,17 @@ string_enum! {
         Symlink = "symlink",
         Gitlink = "gitlink",
         ModeChange = "mode_change",
+        /// A new file that can be run.
+        Executable = "executable",
         AgentConfig = "agent_config",
         CiConfig = "ci_config",
         GitConfig = "git_config",
+        /// Configuration with which building, testing or opening the project runs code.
+        BuildConfig = "build_config",
         ControlCharacters = "control_characters",
         BidiCharacters = "bidi_characters",
+        /// A word with letters of several scripts, which can look like another word.
+        MixedScripts = "mixed_scripts",
         /// The diff contains text that `git apply` ignores.
         TextOutsideHunks = "text_outside_hunks",
     }

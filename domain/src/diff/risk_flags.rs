@@ -3,7 +3,7 @@
 
 use super::{
     Flag, FlagKind, header,
-    parser::{LineCursor, Patch},
+    parser::{LineCursor, Patch, REGULAR_FILE, TYPE_BITS},
 };
 use crate::text::{ellipsize, escape, is_bidi, is_hidden, is_joiner};
 
@@ -12,7 +12,6 @@ const EXCERPT_CHARS: usize = 100;
 
 const SYMLINK: u32 = 0o120_000;
 const GITLINK: u32 = 0o160_000;
-const TYPE_BITS: u32 = 0o170_000;
 
 /// Folders with instructions or permissions of agents.
 const AGENT_FOLDERS: [&str; 10] = [
@@ -85,6 +84,10 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
         push(FlagKind::ModeChange, format!("{old:06o} becomes {new:06o}"));
     }
 
+    if patch.created && patch.new_mode.is_some_and(is_executable) {
+        push(FlagKind::Executable, "a new file that can be run".to_owned());
+    }
+
     let mut on_path = SuspiciousChars::default();
     let mut seen = Vec::new();
     for name in [patch.new.as_deref(), patch.old.as_deref()].into_iter().flatten().map(header::to_display) {
@@ -99,6 +102,10 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
     flags.extend(on_path.flags(Some(&path)));
     flags.extend(patch.suspicious.flags(Some(&path)));
     flags
+}
+
+fn is_executable(mode: u32) -> bool {
+    mode & TYPE_BITS == REGULAR_FILE & TYPE_BITS && mode & 0o111 != 0
 }
 
 /// Ignores case and hidden characters, as some file systems do.
