@@ -3,9 +3,11 @@
 //! The parser follows the rules of `git apply`. Git takes file names, creations and deletions from particular lines and
 //! skips the rest. A parser with other rules could show the reviewer one change while git applies another.
 
+mod config_files;
 mod header;
 mod parser;
 mod risk_flags;
+mod suspicious_text;
 
 use crate::string_enum;
 use risk_flags::{excerpt, is_mail_start};

@@ -3,7 +3,7 @@
 //! Git and the parser of diffs may read a strange diff differently. A reviewer sees the parser's reading, so a diff is
 //! refused if git changes another file or mode, or joins two lines where the diff shows only context.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::diff::{ApplyPart, Patch};
 
@@ -42,7 +42,10 @@ impl Session<'_> {
             Some(Some(expected)) => *expected != difference.gained,
         });
         let hidden = hidden.map(|(path, _)| path.as_slice());
-        let hidden = hidden.or_else(|| find_unshown_mode(part, &changed, &before)).or_else(|| find_kept(part, &changed));
+        let hidden = hidden
+            .or_else(|| find_unshown_mode(part, &changed, &before))
+            .or_else(|| find_kept(part, &changed))
+            .or_else(|| find_written_twice(part));
         Ok(hidden.map(|path| {
             let path = String::from_utf8_lossy(path);
             format!("error: git would change {path} in another way than the diff shows")
@@ -91,10 +94,22 @@ fn number(digits: &[u8], radix: u32) -> Option<u32> {
 /// A file that the diff creates or deletes, and that git leaves as it was.
 fn find_kept<'p>(part: &'p ApplyPart<'_>, changed: &Differences) -> Option<&'p [u8]> {
     let patches = || part.patches.iter().flatten();
-    let names = |patch: &Patch<'_>, path: &[u8]| [&patch.old, &patch.new].into_iter().flatten().any(|name| name == path);
+    let names =
+        |patch: &Patch<'_>, path: &[u8]| [&patch.old, &patch.new].into_iter().flatten().any(|name| name == path);
     let ends = patches().filter(|patch| patch.created || patch.deleted);
     let mut paths = ends.filter_map(|patch| patch.new.as_deref().or(patch.old.as_deref()));
     paths.find(|path| !changed.contains_key(*path) && patches().filter(|patch| names(patch, path)).count() == 1)
+}
+
+/// A file that a patch creates, or writes as the target of a rename or copy, after another patch has written it. Git uses
+/// only the last one.
+fn find_written_twice<'p>(part: &'p ApplyPart<'_>) -> Option<&'p [u8]> {
+    let mut written = HashSet::new();
+    let targets = part.patches.iter().flatten().filter_map(|patch| Some((patch.new.as_deref()?, patch)));
+    targets
+        .into_iter()
+        .find(|(path, patch)| !written.insert(*path) && (patch.created || moved(patch).is_some()))
+        .map(|(path, _)| path)
 }
 
 /// A file whose mode the diff does not show: it changes and the diff does not say so, the diff says so and it does not

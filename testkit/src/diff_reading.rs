@@ -14,10 +14,8 @@ const EXECUTABLE: u32 = 0o100_755;
 const SYMLINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;
 /// The object of an empty file, with SHA-1 and SHA-256.
-const EMPTY_FILES: [&str; 2] = [
-    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-];
+const EMPTY_FILES: [&str; 2] =
+    ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
 
 /// The mode and the object of a file.
 type Entry = (u32, String);
@@ -233,8 +231,14 @@ fn check_shown(file: &AffectedFile, old: &Files, new: &Files, files: &[AffectedF
         FileOperation::Mode => before.zip(after).is_some_and(|(before, after)| before.0 != after.0),
         FileOperation::Rename | FileOperation::Copy => {
             let stays = *operation == FileOperation::Copy || old_path.as_ref() == Some(path);
-            let is_gone = || old_path.as_ref().is_none_or(|old| !new.contains_key(old) || files.iter().any(|other| other.path == *old));
-            source.is_some() && after.is_some() && (stays || is_gone())
+            let is_gone = || {
+                old_path
+                    .as_ref()
+                    .is_none_or(|old| !new.contains_key(old) || files.iter().any(|other| other.path == *old))
+            };
+            source.is_some()
+                && after.is_some()
+                && (stays || is_gone())
                 && (!is_moved_whole || source.map(|file| &file.1) == after.map(|file| &file.1))
         }
     };

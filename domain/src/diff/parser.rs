@@ -1,9 +1,6 @@
 //! Parses a diff into the patches of its files in one pass, with the rules of `git apply`.
 
-use super::{
-    ZeroContext, header,
-    risk_flags::{SkippedText, SuspiciousChars},
-};
+use super::{ZeroContext, header, risk_flags::SkippedText, suspicious_text::SuspiciousText};
 
 /// The mode of a new file whose header names none.
 pub(super) const REGULAR_FILE: u32 = 0o100_644;
@@ -32,7 +29,7 @@ pub struct Patch<'a> {
     pub(super) added: u32,
     pub(super) removed: u32,
     pub(super) first_added: Option<&'a str>,
-    pub(super) suspicious: SuspiciousChars,
+    pub(super) suspicious: SuspiciousText,
     /// The byte at which its header begins.
     pub(super) start: usize,
 }

@@ -37,7 +37,16 @@ impl Comparison {
         let repository = Repository::open(project, scratch.path(), false, settings).await.unwrap();
         let (declined, declined_patch_ids) = (BTreeMap::new(), 0);
         let reading = DiffReading::new(project);
-        Self { repository, same: 0, refused: 0, declined, declined_patch_ids, differences: Vec::new(), reading, _scratch: scratch }
+        Self {
+            repository,
+            same: 0,
+            refused: 0,
+            declined,
+            declined_patch_ids,
+            differences: Vec::new(),
+            reading,
+            _scratch: scratch,
+        }
     }
 
     /// Asks both whether a diff applies, and for its patch id. Returns the tree of git.
