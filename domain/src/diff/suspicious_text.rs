@@ -1,9 +1,7 @@
 //! Finds characters in a diff that a reader does not see, or takes for others.
 
-use unicode_script::{Script, UnicodeScript as _};
-use unicode_security::{MixedScript as _, confusable_detection::skeleton};
-
 use super::{Flag, FlagKind, risk_flags::excerpt};
+use crate::homoglyphs::{describe_letters, has_homoglyphs};
 use crate::text::{is_bidi, is_hidden, is_joiner, is_variation_selector};
 
 /// Invisible characters, and characters that change the order in which text is displayed.
@@ -73,7 +71,7 @@ impl SuspiciousText {
         let flags = [
             (FlagKind::ControlCharacters, self.control.as_ref().map(of_char)),
             (FlagKind::BidiCharacters, self.bidi.as_ref().map(of_char)),
-            (FlagKind::MixedScripts, self.mixed.as_ref().map(|found| found.describe(&mixed_letters(&found.first)))),
+            (FlagKind::MixedScripts, self.mixed.as_ref().map(|found| found.describe(&describe_letters(&found.first)))),
         ];
         let path = path.map(str::to_owned);
         flags.into_iter().filter_map(move |(kind, detail)| Some(Flag { kind, path: path.clone(), detail: detail? }))
@@ -97,32 +95,5 @@ fn selects_a_form(before: Option<char>, c: char, after: Option<char>) -> bool {
         (Some(before), '\u{fe0e}' | '\u{fe0f}') => !before.is_ascii() && !is_hidden(before) && !before.is_alphabetic(),
         (Some(before), c) => is_variation_selector(c) && is_han(before),
         (None, _) => false,
-    }
-}
-
-/// Whether a word has letters of several scripts, and one of them looks like an ASCII letter: `p\u{430}yment` is another
-/// word than `payment`. Letters that look like themselves, such as in `Δx`, are no trap.
-fn has_homoglyphs(word: &str) -> bool {
-    !word.is_single_script()
-        && word.chars().any(|c| {
-            let looks_like = || skeleton_of(c).is_some_and(|like| like.is_ascii_alphabetic());
-            c.is_alphabetic() && !c.is_ascii() && !matches!(c.script(), Script::Latin | Script::Common) && looks_like()
-        })
-}
-
-/// The character that looks like `c`, if it is only one.
-fn skeleton_of(c: char) -> Option<char> {
-    let mut text = [0; 4];
-    let mut like = skeleton(c.encode_utf8(&mut text));
-    let first = like.next();
-    first.filter(|_| like.next().is_none())
-}
-
-/// Names the letters that look like others: `U+0430 (Cyrillic) in "pаyment"`.
-fn mixed_letters(word: &str) -> String {
-    let foreign = |c: &char| c.is_alphabetic() && !matches!(c.script(), Script::Latin | Script::Common);
-    match word.chars().find(foreign) {
-        Some(c) => format!("U+{:04X} ({}) in {word:?}", u32::from(c), c.script().full_name()),
-        None => format!("{word:?}"),
     }
 }
