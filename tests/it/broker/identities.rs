@@ -22,7 +22,7 @@ async fn a_proposer_cannot_review_its_own_change_under_another_spelling() {
     for name in SPELLINGS {
         client.refused("own_proposal", "claim_review", claim(name)).await;
         let seat = json!({ "review_id": review, "caller_id": "Ada", "reviewer": format!("@{name}") });
-        client.refused("own_proposal", "add_reviewer", seat).await;
+        client.refused("own_proposal", "add_seat", seat).await;
         let own = proposal_with("mine", json!({ "proposer_id": "Ada", "reviewers": [format!("@{name}")] }));
         client.refused("invalid_argument", "create_review", own).await;
     }
@@ -53,7 +53,7 @@ async fn a_reviewer_has_one_seat_and_acts_under_every_spelling() {
         let again = client.call("claim_review", claim(name, "general")).await;
         assert_eq!(again["claimed_by"], "Ada", "{name} holds this seat already");
         let own = json!({ "review_id": review, "caller_id": "BOB", "reviewer": format!("@{name}") });
-        client.refused("holds_another_seat", "add_reviewer", own).await;
+        client.refused("holds_another_seat", "add_seat", own).await;
     }
     client.call("submit_verdict", with(verdict(&review, "ADA", "approved"), json!({}))).await;
     assert_ne!(client.status(&review).await["status"], "approved", "it is one vote");

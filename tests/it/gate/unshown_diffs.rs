@@ -124,6 +124,8 @@ async fn an_approval_of_an_unchecked_diff_does_not_open_the_gate_for_what_it_hid
                 assert_eq!(gate.code, 1, "{about} {fail}: {}{}", gate.out, gate.err);
             }
         }
+        // Git leaves it behind when it aborts.
+        let _ = std::fs::remove_file(repo.path().join(".git/index.lock"));
         repo.git(&["reset", "--quiet", "--hard"]);
     }
     assert!(applied >= 6, "git applied only {applied}");
