@@ -176,7 +176,6 @@ impl DiffReading {
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
     fn run(&self, args: &[&str], input: &str) -> Output {
         let mut git = git_command(&self.project);
         git.env("GIT_INDEX_FILE", self.folder.path().join("index"));

@@ -64,11 +64,11 @@ impl Comparison {
             (Err(why), Some(_)) => *self.declined.entry(why.0).or_default() += 1,
             (Err(_), None) => self.refused += 1,
         }
-        if let Some(tree) = &tree {
-            if let Err(why) = self.reading.compare(base, &diff, tree) {
-                println!("{about}: {why}\n{diff}");
-                self.differences.push(why);
-            }
+        if let Some(tree) = &tree
+            && let Err(why) = self.reading.compare(base, &diff, tree)
+        {
+            println!("{about}: {why}\n{diff}");
+            self.differences.push(why);
         }
         self.same += usize::from(own.is_ok());
         match engine.patch_id(&diff) {

@@ -3,7 +3,7 @@
 use crate::{StoreError, query_types::ReviewFilter};
 use domain::identity::identity_key;
 use sqlx::SqliteConnection;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The spellings of the identities that a filter names, by key.
 #[derive(Debug, Default)]
@@ -13,14 +13,12 @@ impl Spellings {
     /// Reads the spellings of all identities in the filter.
     pub(super) async fn read(connection: &mut SqliteConnection, filter: &ReviewFilter) -> Result<Self, StoreError> {
         let ReviewFilter { proposer, not_by, participant, turn_of, open_to, .. } = filter;
+        let names = [proposer, not_by, participant, turn_of, open_to].into_iter().flatten();
+        let keys: BTreeSet<String> = names.map(|name| identity_key(name).into_owned()).collect();
         let mut by_key = HashMap::new();
-        for name in [proposer, not_by, participant, turn_of, open_to].into_iter().flatten() {
-            let key = identity_key(name).into_owned();
-            if !by_key.contains_key(&key) {
-                let names = sqlx::query_scalar!("SELECT name FROM spellings WHERE key = ?", key);
-                let names = names.fetch_all(&mut *connection).await?;
-                by_key.insert(key, names);
-            }
+        for key in keys {
+            let spellings = sqlx::query_scalar!("SELECT name FROM spellings WHERE key = ?", key);
+            by_key.insert(key, spellings.fetch_all(&mut *connection).await?);
         }
         Ok(Self(by_key))
     }

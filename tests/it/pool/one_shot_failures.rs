@@ -87,7 +87,10 @@ async fn a_change_that_is_too_long_for_a_prompt_is_never_approved() {
         let pool = scene.broker.until_pool("it has given up", ended).await;
         let row = &pool["ended"].as_array().unwrap().iter().find(|row| row["review"] == created["number"]).unwrap();
         let exit = row["exit"].as_str().unwrap();
-        assert!(exit.starts_with("could not review: the ") && exit.contains("a one-shot reviewer sees at most "), "{exit}");
+        assert!(
+            exit.starts_with("could not review: the ") && exit.contains("a one-shot reviewer sees at most "),
+            "{exit}"
+        );
         scene.status_becomes(created["review_id"].as_str().unwrap(), "pending").await;
     }
     assert!(!scene.file("ran").exists(), "the client does not even start");
