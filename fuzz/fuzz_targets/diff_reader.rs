@@ -35,7 +35,8 @@ static SCENE: LazyLock<Scene> = LazyLock::new(|| {
     let settings = GitSettings { engine: EngineMode::Both, ..GitSettings::default() };
     let answers = settings.engine_state.clone();
     let runtime = Runtime::new().unwrap();
-    let open = Repository::open(&repo.path(), scratch.path(), false, Arc::new(settings));
+    let project = repo.path();
+    let open = Repository::open(&project, scratch.path(), false, Arc::new(settings));
     let repository = runtime.block_on(open).unwrap();
     let reading = Mutex::new(DiffReading::new(&repo.path()));
     Scene { runtime, repository, answers, reading, base, _repo: repo, _scratch: scratch }
