@@ -47,7 +47,7 @@ impl Patch<'_> {
     /// Whether its header shows what happens to the mode of a file: `stored` is the mode before, of the source of a rename
     /// or copy, and `result` the mode after. `None` if unknown: the file does not differ.
     ///
-    /// Git only warns if the modes of a header are wrong. A symlink or submodule is no text, so its header must say that.
+    /// Git only warns if the modes of a header are wrong. A symlink or submodule is not a text, and its header must say so.
     pub fn shows_modes(&self, stored: Option<u32>, result: Option<u32>) -> bool {
         if self.created {
             return result.is_none_or(|result| result == self.new_mode.unwrap_or(REGULAR_FILE));
