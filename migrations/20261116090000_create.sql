@@ -295,6 +295,15 @@ CREATE TABLE tokens (
 
 CREATE INDEX tokens_by_identity ON tokens (identity);
 
+-- Names of proposers and reviewers that are not written like the key of their identity: `Ada` and `ADA` are `ada`. Queries
+-- look for all of them. A name that is its own key has no row.
+CREATE TABLE spellings (
+    name TEXT NOT NULL PRIMARY KEY CHECK (name <> ''),
+    key  TEXT NOT NULL CONSTRAINT key_differs_from_name CHECK (key <> name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX spellings_by_key ON spellings (key);
+
 -- Browsers that are signed in. Only the SHA-256 of a cookie is stored. A session ends with its token.
 CREATE TABLE sessions (
     hash          TEXT    NOT NULL PRIMARY KEY CHECK (length(hash) = 64),

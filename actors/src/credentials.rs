@@ -3,6 +3,7 @@
 
 pub use domain::credential::{Authority, LOCAL_OPERATOR, Scope, SecretHash};
 
+use domain::identity::identity_key;
 use std::{
     collections::HashMap,
     sync::{
@@ -121,6 +122,7 @@ struct Issued {
     holders: HashMap<SecretHash, Caller>,
     /// All reviewers, including those that have exited: their names stay reserved, because their claims may not have been
     /// released yet.
+    /// By [`identity_key`].
     reviewers: HashMap<String, Option<SecretHash>>,
 }
 
@@ -137,9 +139,9 @@ impl Credentials {
             credential: Some(Arc::clone(&credential)),
         };
         let mut issued = self.write();
-        issued.revoke(identity);
+        issued.revoke(&identity_key(identity));
         issued.holders.insert(hash.clone(), holder);
-        issued.reviewers.insert(identity.to_owned(), Some(hash));
+        issued.reviewers.insert(identity_key(identity).into_owned(), Some(hash));
         (secret, credential)
     }
 
@@ -152,13 +154,13 @@ impl Credentials {
 
     /// Revokes a reviewer's credential and wakes its waiting calls.
     pub fn revoke(&self, identity: &str) {
-        self.write().revoke(identity);
+        self.write().revoke(&identity_key(identity));
     }
 
     pub fn revoke_reviewers(&self) {
         let mut issued = self.write();
-        for identity in issued.reviewers.keys().cloned().collect::<Vec<_>>() {
-            issued.revoke(&identity);
+        for key in issued.reviewers.keys().cloned().collect::<Vec<_>>() {
+            issued.revoke(&key);
         }
     }
 
@@ -174,13 +176,13 @@ impl Credentials {
     pub(crate) fn reserve(&self, identities: Vec<String>) {
         let mut issued = self.write();
         for identity in identities {
-            issued.reviewers.entry(identity).or_default();
+            issued.reviewers.entry(identity_key(&identity).into_owned()).or_default();
         }
     }
 
     /// Whether the name belongs to a pool reviewer of this or an earlier run. No other caller may use it.
     pub fn is_reserved(&self, identity: &str) -> bool {
-        self.read().reviewers.contains_key(identity)
+        self.read().reviewers.contains_key(&*identity_key(identity))
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Issued> {
@@ -193,8 +195,8 @@ impl Credentials {
 }
 
 impl Issued {
-    fn revoke(&mut self, identity: &str) {
-        let ended = self.reviewers.get_mut(identity).and_then(Option::take).and_then(|hash| self.holders.remove(&hash));
+    fn revoke(&mut self, key: &str) {
+        let ended = self.reviewers.get_mut(key).and_then(Option::take).and_then(|hash| self.holders.remove(&hash));
         if let Some(credential) = ended.and_then(|holder| holder.credential) {
             credential.drain();
         }

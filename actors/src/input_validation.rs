@@ -2,10 +2,11 @@
 //! broker, which readers of the text could use. Each request type lists its texts, so one function checks them all.
 
 use crate::{Shared, credentials::SecretHash, error::BrokerError};
-use TextKind::{Diff, Intent, Line, Metadata, Name, Prose, RequiredProse, Unlimited};
+use TextKind::{Diff, Identity, Intent, Line, Metadata, Name, Prose, RequiredProse, Unlimited};
 use domain::{
     content::{CreateReviewRequest, TargetRequest},
     finding::NewFinding,
+    identity::{is_deceptive, is_same_identity},
     ids::VALIDATOR,
     review::{AcceptCounterPatch, Command, Proposer, TargetKind},
     size_limits::Limits,
@@ -34,6 +35,8 @@ pub(crate) struct Text<'a> {
 pub(crate) enum TextKind {
     /// A short name: one line, no control or invisible characters.
     Name,
+    /// A name that a party acts under. It must not look like that of another party.
+    Identity,
     Intent,
     /// May be empty.
     Prose,
@@ -59,32 +62,41 @@ fn name<'a>(field: &'static str, value: Option<&'a String>) -> Text<'a> {
     Text::new(field, Name, value)
 }
 
+fn identity<'a>(field: &'static str, value: Option<&'a String>) -> Text<'a> {
+    Text::new(field, Identity, value)
+}
+
 /// The texts of a command that a caller sends. Other commands are built from requests whose texts are checked below.
 pub(crate) fn command_texts(command: &Command) -> Vec<Text<'_>> {
     match command {
-        Command::Claim(claim) => vec![name("reviewer_id", Some(&claim.by)), name("persona", claim.persona.as_ref())],
+        Command::Claim(claim) => {
+            vec![identity("reviewer_id", Some(&claim.by)), name("persona", claim.persona.as_ref())]
+        }
         Command::Release(release) => {
-            vec![name("reviewer_id", release.by.as_ref()), Text::new("reason", RequiredProse, release.reason.as_ref())]
+            vec![
+                identity("reviewer_id", release.by.as_ref()),
+                Text::new("reason", RequiredProse, release.reason.as_ref()),
+            ]
         }
         Command::UpdateFinding(update) => {
-            vec![name("caller_id", update.by.as_ref()), Text::new("note", Prose, update.note.as_ref())]
+            vec![identity("caller_id", update.by.as_ref()), Text::new("note", Prose, update.note.as_ref())]
         }
         Command::AddMessage(message) => vec![
-            name("caller_id", message.by.as_ref()),
+            identity("caller_id", message.by.as_ref()),
             name("persona", message.persona.as_ref()),
             Text::new("body", RequiredProse, Some(&message.body)),
             name("anchor.issue", message.anchor.as_ref().and_then(|anchor| anchor.issue.as_ref())),
             Text::new("anchor.file", PATH, message.anchor.as_ref().and_then(|anchor| anchor.file.as_ref())),
             Text::new("metadata", Metadata, message.metadata.as_ref().map(ToString::to_string)),
         ],
-        Command::AddSeat(add) => vec![name("caller_id", add.by.as_ref()), name("reviewer", Some(&add.persona))],
+        Command::AddSeat(add) => vec![identity("caller_id", add.by.as_ref()), identity("reviewer", Some(&add.persona))],
         Command::AcceptCounterPatch(AcceptCounterPatch { by, persona, .. })
         | Command::RejectCounterPatch { by, persona } => {
-            vec![name("persona", persona.as_ref()), name("caller_id", by.as_ref())]
+            vec![name("persona", persona.as_ref()), identity("caller_id", by.as_ref())]
         }
-        Command::Close { identity, .. } => vec![name("caller_id", identity.as_ref())],
+        Command::Close { identity: caller, .. } => vec![identity("caller_id", caller.as_ref())],
         Command::Cancel { by, reason } => {
-            vec![Text::new("reason", RequiredProse, Some(reason)), name("caller_id", by.as_ref())]
+            vec![Text::new("reason", RequiredProse, Some(reason)), identity("caller_id", by.as_ref())]
         }
         Command::Propose(_)
         | Command::Revise(_)
@@ -118,7 +130,7 @@ pub(crate) fn submission_texts(request: &CreateReviewRequest) -> Vec<Text<'_>> {
         Text::new("idempotency_key", Unlimited, request.idempotency_key.as_ref()),
         Text::new("description", Prose, request.description.as_ref()),
         Text::new("diff", Diff, request.diff.as_ref()),
-        name("proposer_id", request.proposer_id.as_ref()),
+        identity("proposer_id", request.proposer_id.as_ref()),
     ]
 }
 
@@ -126,7 +138,7 @@ pub(crate) fn submission_texts(request: &CreateReviewRequest) -> Vec<Text<'_>> {
 pub(crate) fn proposal_texts<'a>(proposer: &'a Proposer, request: &'a CreateReviewRequest) -> Vec<Text<'a>> {
     let mut texts = submission_texts(request);
     texts.extend([
-        name("agent_type", Some(&proposer.agent_type)),
+        identity("agent_type", Some(&proposer.agent_type)),
         name("agent_role", Some(&proposer.agent_role)),
         name("phase", Some(&proposer.phase)),
         name("plan", proposer.plan.as_ref()),
@@ -142,7 +154,7 @@ pub(crate) fn verdict_texts<'a>(
     limits: &Limits,
 ) -> Vec<Text<'a>> {
     let mut texts = vec![
-        name("reviewer_id", request.reviewer_id.as_ref()),
+        identity("reviewer_id", request.reviewer_id.as_ref()),
         name("content_hash", request.content_hash.as_ref()),
         name("metrics.model", request.metrics.as_ref().and_then(|metrics| metrics.model.as_ref())),
         Text::new("reason", Prose, request.reason.as_ref()),
@@ -178,12 +190,16 @@ fn check_text(limits: &Limits, field: &'static str, kind: TextKind, text: &str) 
     let is_blank = text.trim().is_empty();
     let chars = || text.chars().count();
     match kind {
-        Name | Intent | RequiredProse if is_blank => Err(invalid(field, "must not be empty".into())),
-        Name if text.chars().any(|c| c.is_control() || is_hidden(c)) => {
+        Name | Identity | Intent | RequiredProse if is_blank => Err(invalid(field, "must not be empty".into())),
+        Name | Identity if text.chars().any(|c| c.is_control() || is_hidden(c)) => {
             Err(invalid(field, "contains control or invisible characters".into()))
         }
-        Name if text.trim() != text => Err(invalid(field, "starts or ends with a blank".into())),
-        Name => within(field, chars(), limits.id_chars, "characters"),
+        Name | Identity if text.trim() != text => Err(invalid(field, "starts or ends with a blank".into())),
+        Identity if is_deceptive(text) => Err(invalid(
+            field,
+            "has letters of one script that look like those of another; use letters of one script".into(),
+        )),
+        Name | Identity => within(field, chars(), limits.id_chars, "characters"),
         Intent => within(field, chars(), limits.intent_chars, "characters"),
         Prose | RequiredProse => within(field, chars(), limits.text_chars, "characters"),
         Diff if is_blank => Err(invalid(field, "is empty; leave it out if there is no diff".into())),
@@ -200,7 +216,11 @@ fn check_text(limits: &Limits, field: &'static str, kind: TextKind, text: &str) 
 
 /// Refuses the broker's own name.
 pub(crate) fn check_reviewer(id: &str) -> Checked {
-    if id == VALIDATOR { Err(invalid("reviewer_id", "is reserved for the broker".into())) } else { Ok(()) }
+    if is_same_identity(id, VALIDATOR) {
+        Err(invalid("reviewer_id", "is reserved for the broker".into()))
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks how many findings there are and how long they are together.

@@ -18,6 +18,7 @@ use crate::{
     review::CommandOutcome,
 };
 use content_preparation::Draft;
+use domain::identity::is_same_identity;
 use domain::{
     consensus::{Policy, PolicyRequest, Rule, RuleName},
     content::{CreateReviewRequest, digest_json},
@@ -78,7 +79,11 @@ impl Submissions {
     ) -> Result<CommandOutcome, BrokerError> {
         let settings = &self.shared.settings;
         let named = named_seats(request)?;
-        if named.iter().flatten().any(|seat| seat.strip_prefix('@') == Some(proposer.identity())) {
+        if named
+            .iter()
+            .flatten()
+            .any(|seat| seat.strip_prefix('@').is_some_and(|name| is_same_identity(name, proposer.identity())))
+        {
             return Err(invalid(
                 "reviewers",
                 "a proposer cannot review its own proposal; name another reviewer".into(),

@@ -10,6 +10,7 @@ use api::{
     reviews::{ReviewStatusRequest, ReviewStatusResponse, SeatState},
 };
 use domain::credential::Authority;
+use domain::identity::is_same_identity;
 use git::UserRepo;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,7 @@ impl Caller {
     }
 
     pub(crate) fn is(&self, name: &str) -> bool {
-        self.name.as_deref() == Some(name)
+        self.name.as_deref().is_some_and(|own| is_same_identity(own, name))
     }
 
     /// The seat that the caller holds, or else that is reserved for it.

@@ -3,9 +3,11 @@
 //! The parser follows the rules of `git apply`. Git takes file names, creations and deletions from particular lines and
 //! skips the rest. A parser with other rules could show the reviewer one change while git applies another.
 
+mod config_files;
 mod header;
 mod parser;
 mod risk_flags;
+mod suspicious_text;
 
 use crate::string_enum;
 use risk_flags::{excerpt, is_mail_start};
@@ -57,11 +59,17 @@ string_enum! {
         Symlink = "symlink",
         Gitlink = "gitlink",
         ModeChange = "mode_change",
+        /// A new file that can be run.
+        Executable = "executable",
         AgentConfig = "agent_config",
         CiConfig = "ci_config",
         GitConfig = "git_config",
+        /// Configuration with which building, testing or opening the project runs code.
+        BuildConfig = "build_config",
         ControlCharacters = "control_characters",
         BidiCharacters = "bidi_characters",
+        /// A word with letters of several scripts, which can look like another word.
+        MixedScripts = "mixed_scripts",
         /// The diff contains text that `git apply` ignores.
         TextOutsideHunks = "text_outside_hunks",
     }

@@ -223,6 +223,94 @@ fn config_files_are_recognised_in_any_spelling_and_on_both_sides_of_a_rename() {
 }
 
 #[test]
+fn configuration_that_runs_code_is_recognised() {
+    for path in [
+        "Makefile",
+        "sub/GNUmakefile",
+        "rules.mk",
+        "CMakeLists.txt",
+        "ui/build.rs",
+        ".cargo/config.toml",
+        "rust-toolchain",
+        ".vscode/tasks.json",
+        ".idea/workspace.xml",
+        ".devcontainer/devcontainer.json",
+        ".npmrc",
+        ".envrc",
+        "setup.py",
+        "tests/conftest.py",
+        "Dockerfile.dev",
+        "gradlew",
+    ] {
+        assert_eq!(kinds(&adding(path, "x")), [FlagKind::BuildConfig], "{path}");
+    }
+    for (path, kind) in [(".husky/pre-push", FlagKind::GitConfig), ("lefthook.yaml", FlagKind::CiConfig)] {
+        assert_eq!(kinds(&adding(path, "x")), [kind], "{path}");
+    }
+    // Only some lines of these run code.
+    for (path, line, is_flagged) in [
+        ("web/package.json", "\"postinstall\": \"node x.js\",", true),
+        ("package.json", "{\"scripts\":{\"start\":\"x\"}}", true),
+        ("package.json", "\"left-pad\": \"^1.0.0\",", false),
+        ("package.json", "\"description\": \"it can install itself\",", false),
+        ("pyproject.toml", "build-backend = \"backend\"", true),
+        ("pyproject.toml", "[tool.hatch.build.hooks.custom]", true),
+        ("pyproject.toml", "dependencies = [\"requests\"]", false),
+        ("src/makefile.rs", "x", false),
+        ("Cargo.toml", "serde = \"1\"", false),
+    ] {
+        let expected: &[FlagKind] = if is_flagged { &[FlagKind::BuildConfig] } else { &[] };
+        assert_eq!(kinds(&adding(path, line)), expected, "{path}: {line}");
+    }
+}
+
+#[test]
+fn a_new_executable_is_flagged() {
+    let new = |mode: &str| {
+        format!("diff --git a/run b/run\nnew file mode {mode}\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+x\n")
+    };
+    assert_eq!(kinds(&new("100755")), [FlagKind::Executable]);
+    assert_eq!(kinds(&new("100644")), []);
+    assert_eq!(kinds(&new("120000")), [FlagKind::Symlink]);
+}
+
+#[test]
+fn words_with_letters_that_look_like_others_are_flagged() {
+    let flags = summarize(&adding("x", "let p\u{430}yment = s\u{441}ope;")).flags;
+    let found: Vec<_> = flags.iter().map(|flag| (flag.kind, flag.detail.as_str())).collect();
+    let detail = "U+0430 (Cyrillic) in \"p\u{430}yment\" at line 7, 2 in all";
+    assert_eq!(found, [(FlagKind::MixedScripts, detail)]);
+    assert_eq!(kinds(&adding("\u{455}rc/x", "x")), [FlagKind::MixedScripts]);
+    // Texts in other languages, and letters that look like themselves.
+    for text in [
+        "\u{44d}\u{442}\u{43e} HTTP-\u{441}\u{435}\u{440}\u{432}\u{435}\u{440}",
+        "let \u{394}x = 1;",
+        "na\u{ef}ve",
+        "T\u{30b7}\u{30e3}\u{30c4}",
+    ] {
+        assert_eq!(kinds(&adding("x", text)), [], "{text}");
+    }
+}
+
+#[test]
+fn selectors_are_flagged_unless_they_choose_a_form() {
+    for text in [
+        "a\u{fe0f}",
+        "\u{2764}\u{fe0f}\u{fe0f}",
+        "x\u{e0101}\u{e0120}",
+        "\u{1f600}\u{e0155}",
+        "1\u{fe0f}",
+        "\u{3164}",
+        "so\u{ad}ft",
+    ] {
+        assert_eq!(kinds(&adding("x", text)), [FlagKind::ControlCharacters], "{text:?}");
+    }
+    for text in ["\u{2764}\u{fe0f}", "1\u{fe0f}\u{20e3}", "\u{845b}\u{e0100}", "\u{26a0}\u{fe0e}"] {
+        assert_eq!(kinds(&adding("x", text)), [], "{text:?}");
+    }
+}
+
+#[test]
 fn hidden_characters_are_flagged_once_per_file() {
     let flags = summarize(&adding("x", "a\u{202e}b\u{2066}c\u{7}")).flags;
     let details: Vec<_> = flags.iter().map(|flag| flag.detail.as_str()).collect();

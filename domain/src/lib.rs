@@ -28,6 +28,8 @@ pub mod event_kind;
 pub mod finding;
 pub mod git_engine_mode;
 pub mod glob;
+pub mod homoglyphs;
+pub mod identity;
 pub mod ids;
 pub mod persona;
 pub mod priority;

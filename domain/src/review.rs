@@ -24,6 +24,7 @@ pub use seat::{
 pub use target::{ReviewTarget, TargetCommit, TargetKind, TargetName};
 pub use transition::{Rules, Transition, apply, check_needed, distinct_personas, replay, transition};
 
+use crate::identity::is_same_identity;
 use crate::{
     consensus::{Escalation, Policy},
     content::ContentHash,
@@ -338,8 +339,19 @@ impl Review {
 
     /// Personas of the seats that `caller` can claim: free, and not reserved for another reviewer.
     pub fn claimable_by(&self, caller: Option<&str>) -> Vec<String> {
-        let is_open = |seat: &&Seat| seat.reserved_for().is_none_or(|reviewer| Some(reviewer) == caller);
+        let is_open =
+            |seat: &&Seat| seat.reserved_for().is_none() || caller.is_some_and(|caller| seat.is_reserved_for(caller));
         self.free_seats().filter(is_open).map(|seat| seat.persona.clone()).collect()
+    }
+
+    /// Whether this identity is the proposer.
+    pub fn is_proposed_by(&self, name: &str) -> bool {
+        is_same_identity(self.proposer.identity(), name)
+    }
+
+    /// Whether this identity holds a seat.
+    pub fn is_held_by(&self, name: &str) -> bool {
+        self.seats.iter().any(|seat| seat.is_held_by(name))
     }
 
     /// The reviewer for whom all free seats are reserved.
@@ -353,7 +365,7 @@ impl Review {
     pub fn claimed_seat(&self, by: Option<&str>, generation: Option<u32>) -> Option<(usize, &Seat, &Claim)> {
         let is_meant = |claim: &Claim| match (generation, by) {
             (Some(generation), _) => claim.generation == generation,
-            (None, Some(by)) => claim.by == by,
+            (None, Some(by)) => is_same_identity(&claim.by, by),
             (None, None) => false,
         };
         let claimed =
@@ -363,7 +375,7 @@ impl Review {
 
     /// Messages that were written since `name` last acted in this review; `None` for a stranger.
     pub fn unread(&self, name: &str) -> Option<u32> {
-        if name == self.proposer.identity() {
+        if self.is_proposed_by(name) {
             return Some(self.messages.total - self.messages.seen_by_proposer);
         }
         self.seats.iter().find(|seat| seat.is_held_by(name)).map(|seat| seat.messages - seat.messages_seen)

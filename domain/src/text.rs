@@ -14,11 +14,14 @@ pub fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a character has no width of its own: joiners, line separators, byte order marks, tag characters.
+/// Whether a character is not visible by itself: line separators, and what Unicode calls ignorable, such as joiners,
+/// fillers, byte order marks, variation selectors and tag characters. The page escapes the same ones (`inert.ts`).
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
-        '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}'
-        | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether a character joins its neighbours: normal in some scripts and in emoji, suspicious in a name.
@@ -26,7 +29,13 @@ pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// The text with each [hidden](is_hidden) character escaped: `\n`, `\u{202e}`. Joiners stay.
+/// Whether a character selects the form of the one before it, such as the colours of an emoji.
+pub fn is_variation_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// The text with each [hidden](is_hidden) character escaped: `\n`, `\u{202e}`. Joiners and the two
+/// selectors of emoji stay.
 pub fn escape(text: &str) -> Cow<'_, str> {
     escape_where(text, needs_escape)
 }
@@ -37,7 +46,7 @@ pub fn escape_except_tabs(text: &str) -> Cow<'_, str> {
 }
 
 fn needs_escape(c: char) -> bool {
-    is_hidden(c) && !is_joiner(c)
+    is_hidden(c) && !is_joiner(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }
 
 fn escape_where(text: &str, needs_escape: impl Fn(char) -> bool) -> Cow<'_, str> {

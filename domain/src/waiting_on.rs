@@ -1,6 +1,7 @@
 //! Decides whose turn it is: who must act next in a review, and why. Every interface that shows a review shows this
 //! list, and the `next` field of responses is written from it.
 
+use crate::identity::is_same_identity;
 use crate::{
     credential::Authority,
     review::{Asked, Review, Seat, Status},
@@ -76,7 +77,7 @@ impl Asker<'_> {
 
     fn has(&self, turn: &Turn, review: &Review) -> bool {
         let is_proposer = match self.name {
-            Some(name) => name == review.proposer.identity(),
+            Some(name) => review.is_proposed_by(name),
             None => self.role == Some(Authority::Proposer),
         };
         match turn.who {
@@ -85,9 +86,9 @@ impl Asker<'_> {
             Authority::Reviewer => {
                 let may_review = !is_proposer && self.role != Some(Authority::Proposer);
                 let is_named = match (&turn.name, self.name) {
-                    (Some(expected), Some(name)) => expected == name,
+                    (Some(expected), Some(name)) => is_same_identity(expected, name),
                     // One reviewer holds one seat of a review.
-                    (None, Some(name)) => !review.holders().any(|holder| holder == name),
+                    (None, Some(name)) => !review.is_held_by(name),
                     (_, None) => false,
                 };
                 may_review && is_named

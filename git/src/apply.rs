@@ -86,13 +86,12 @@ impl Repository {
         let mut contains = false;
         let check = self.0.ask("check", own, async {
             let mut session = self.session_with_index().await?;
-            match session.fill_index(Some(&commit), Some(&diff)).await {
-                Ok(()) => Ok(applies(session.write_tree().await?)),
-                Err(GitError::DoesNotApply { message }) => {
+            match session.apply_as_shown(Some(&commit), &apply_parts(&diff)).await? {
+                Ok(tree) => Ok(applies(tree)),
+                Err(rejection) => {
                     contains = session.is_contained(&commit, &diff).await?;
-                    Ok(DiffCheck::Fails { message })
+                    Ok(DiffCheck::Fails { message: rejection.message })
                 }
-                Err(error) => Err(error),
             }
         });
         let check = match check.await {

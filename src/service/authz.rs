@@ -8,7 +8,10 @@ use actors::{
     credentials::{Authority, Scope},
 };
 use api::{ErrorBody, ErrorCode, OperationId, RequiredRole};
-use domain::review::{Review, Role};
+use domain::{
+    identity::is_same_identity,
+    review::{Review, Role},
+};
 
 use super::error::error_body;
 
@@ -77,11 +80,14 @@ impl<'a> Authorization<'a> {
     /// The name that a call is made under: the given one, else the token's.
     pub(super) fn identity_for(self, field: &'static str, given: Option<String>) -> Result<Option<String>, ErrorBody> {
         let name = match (given, self.caller) {
-            (Some(given), Some(caller)) if caller.authority != Authority::Operator && given != caller.identity => {
+            (Some(given), Some(caller))
+                if caller.authority != Authority::Operator && !is_same_identity(&given, &caller.identity) =>
+            {
                 let error = format!("{field}: your token belongs to {:?}; give that name or none", caller.identity);
                 let body = ErrorBody::new(ErrorCode::WrongIdentity, error).with("field", field);
                 return Err(body.with("allowed", vec![caller.identity.clone()]));
             }
+            (Some(_), Some(caller)) if caller.authority != Authority::Operator => Some(caller.identity.clone()),
             (Some(given), _) => Some(given),
             (None, _) => self.name(),
         };
@@ -101,7 +107,8 @@ impl<'a> Authorization<'a> {
 
     /// Whether `name` is a pool reviewer and this is not its credential.
     fn is_other_pool_reviewer(self, name: &str) -> bool {
-        self.credentials.is_reserved(name) && (self.credential().is_none() || self.identity() != Some(name))
+        self.credentials.is_reserved(name)
+            && (self.credential().is_none() || self.identity().is_none_or(|own| !is_same_identity(own, name)))
     }
 
     /// Whether a call has to load its review to check the caller's rights.
@@ -137,7 +144,7 @@ impl<'a> Authorization<'a> {
         let owner = review.proposer.proposer_id.as_deref();
         if is_proposers
             && caller.authority == Authority::Proposer
-            && owner.is_some_and(|owner| owner != caller.identity)
+            && owner.is_some_and(|owner| !is_same_identity(owner, &caller.identity))
         {
             let error = format!("{} belongs to another proposer; only its proposer may do this", review.number);
             return Err(ErrorBody::new(ErrorCode::NotTheProposer, error));

@@ -42,9 +42,7 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
     let (broker, credential) = (&call.broker, call.authz.credential());
     let _claiming = credential.map(ReviewerCredential::claim);
     // It may repeat a claim that it holds already, because the response may have been lost.
-    if credential.is_some_and(ReviewerCredential::is_draining)
-        && !broker.review(id).await?.holders().any(|by| by == reviewer_id)
-    {
+    if credential.is_some_and(ReviewerCredential::is_draining) && !broker.review(id).await?.is_held_by(&reviewer_id) {
         let error = "the broker is stopping this reviewer; claim nothing new and end now";
         return Err(ErrorBody::new(ErrorCode::Draining, error).into());
     }
@@ -83,7 +81,7 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
 fn take_over_authority(call: &Call<'_>, review: &Review, reviewer: &str) -> Result<Authority, ErrorBody> {
     let is_operator = call.context.endpoint_role.is_none()
         && call.authz.authority().is_none_or(|authority| authority == Authority::Operator);
-    if review.holders().any(|by| by == reviewer) {
+    if review.is_held_by(reviewer) {
         return Ok(Authority::Reviewer);
     }
     if is_operator {

@@ -10,6 +10,7 @@ mod review_filter;
 mod review_list;
 mod reviewer_pool;
 mod reviews;
+mod spellings;
 mod stats;
 mod webhooks;
 mod write_statements;

@@ -7,6 +7,7 @@ use crate::{
 };
 use domain::{
     credential::{Authority, Scope, SecretHash},
+    identity::is_same_identity,
     time::Timestamp,
 };
 use serde::Deserialize;
@@ -141,17 +142,20 @@ impl Tokens {
 
     /// Returns the number of tokens revoked.
     pub async fn revoke(&mut self, selector: &TokenSelector, now: Timestamp) -> Result<u64, StoreError> {
-        let (id, identity) = match selector {
-            TokenSelector::Id(id) => (Some(*id), None),
-            TokenSelector::Identity(name) => (None, Some(name)),
+        let ids = match selector {
+            TokenSelector::Id(id) => vec![*id],
+            TokenSelector::Identity(name) => {
+                let tokens = self.list().await?.into_iter();
+                tokens.filter(|token| is_same_identity(&token.identity, name)).map(|token| token.id).collect()
+            }
         };
-        let done = sqlx::query!(
-            "UPDATE tokens SET revoked_at_ms = ? WHERE (id = ? OR identity = ?) AND revoked_at_ms IS NULL",
-            now.0,
-            id,
-            identity
-        );
-        Ok(done.execute(&mut self.0).await.map_err(write_error)?.rows_affected())
+        let mut revoked = 0;
+        for id in ids {
+            let done =
+                sqlx::query!("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", now.0, id);
+            revoked += done.execute(&mut self.0).await.map_err(write_error)?.rows_affected();
+        }
+        Ok(revoked)
     }
 
     /// Signs out the browsers of the local operator, who has no token in the table. Returns the number of sessions.

@@ -12,6 +12,7 @@ mod disk_full;
 mod findings;
 mod history;
 mod idempotency;
+mod identities;
 mod lifecycle;
 mod long_polls;
 mod metrics;

@@ -6,4 +6,5 @@ mod decisions;
 mod installed_guards;
 mod revert;
 mod tandem_workflow;
+mod unshown_diffs;
 mod verify;

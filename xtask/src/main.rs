@@ -39,8 +39,9 @@ cargo xtask COMMAND
                          [default: a sample history]
   reviewer-cost        measure what a review costs in each mode of a persona, with the real clients
   git-differential [REPOSITORY]
-                       compare the check of diffs in the broker with git on a history
-                         [default: this repository], random hunks and mutated diffs
+                       compare what the broker says about diffs, and to which trees they lead, with
+                         git: on a history [default: this repository] and its mutated diffs,
+                         on random hunks and on mutated diffs of every kind of change
   openapi              write docs/openapi.json, the description of the REST API, and the types of
                          the web page (web/src/api/generated.ts)
   schemathesis [N]     send N generated requests (100) to each operation of the REST API

@@ -1,6 +1,7 @@
 //! Parses a verdict from the front matter (YAML block at the start) of a message, for clients that can write messages
 //! but not call tools. Off by default, because a text that a reviewer is made to repeat could then act as its verdict.
 
+use domain::identity::is_same_identity;
 use domain::{
     finding::{NewFinding, RawFinding, validate_findings},
     review::{Review, Seat},
@@ -110,7 +111,11 @@ fn check(block: &Block, review: &Review, seat: &Seat) -> Result<(), String> {
         return Err(format!("iteration is {iteration}; the current round is {}", review.round.number));
     }
     let holder = seat.claim.as_ref().map(|claim| claim.by.as_str());
-    if let Some(other) = block.reviewer.as_deref().filter(|name| *name != seat.persona && Some(*name) != holder) {
+    if let Some(other) = block
+        .reviewer
+        .as_deref()
+        .filter(|name| *name != seat.persona && !holder.is_some_and(|holder| is_same_identity(holder, name)))
+    {
         return Err(format!("reviewer is {:?}; you hold the seat {}", short(other), seat.persona));
     }
     Ok(())

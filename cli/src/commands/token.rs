@@ -11,6 +11,7 @@ use crate::{
 use anyhow::{Context as _, anyhow};
 use config::{Config, DataDir, LockError, data_dir::open_private};
 use domain::credential::{Authority, LOCAL_OPERATOR, SecretHash};
+use domain::identity::is_deceptive;
 use domain::text::{count, escape, is_hidden};
 use domain::{ids::VALIDATOR, time::Timestamp};
 use serde::Serialize;
@@ -166,7 +167,14 @@ fn check_name(flag: &str, name: &str, config: &Config) -> Result<(), CliError> {
     let max = config.limits.id_chars;
     let fits = !name.trim().is_empty() && name.chars().count() <= max && !name.contains(is_hidden);
     let problem = || anyhow!("{flag} {:?}: expected 1 to {max} visible characters", escape(name));
-    if fits { Ok(()) } else { Err(CliError::new(USAGE, problem())) }
+    if !fits {
+        return Err(CliError::new(USAGE, problem()));
+    }
+    if is_deceptive(name) {
+        let mixed = "has letters of one script that look like those of another; use letters of one script";
+        return Err(CliError::new(USAGE, anyhow!("{flag} {name:?}: {mixed}")));
+    }
+    Ok(())
 }
 
 /// Opens the tokens of a data folder. `None` if there is no database; nothing is created.

@@ -64,7 +64,7 @@ pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Resul
     let since = Timestamp(i64::try_from(since.as_millis())?);
     let mut here = Vec::new();
     for review in ReadOnlyStore::open(&database).await?.list_open_reviews(since).await? {
-        let mine = args.proposer.as_ref().is_none_or(|name| name == review.review.proposer.identity());
+        let mine = args.proposer.as_ref().is_none_or(|name| review.review.is_proposed_by(name));
         if mine && belongs_to(&review.review, repo).await? {
             here.push(review);
         }

@@ -1,9 +1,10 @@
 //! Parses a diff into the patches of its files in one pass, with the rules of `git apply`.
 
-use super::{
-    ZeroContext, header,
-    risk_flags::{SkippedText, SuspiciousChars},
-};
+use super::{ZeroContext, header, risk_flags::SkippedText, suspicious_text::SuspiciousText};
+
+/// The mode of a new file whose header names none.
+pub(super) const REGULAR_FILE: u32 = 0o100_644;
+pub(super) const TYPE_BITS: u32 = 0o170_000;
 
 /// The patch of one file. A name is `None` if the file does not exist on that side.
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ pub struct Patch<'a> {
     pub(super) added: u32,
     pub(super) removed: u32,
     pub(super) first_added: Option<&'a str>,
-    pub(super) suspicious: SuspiciousChars,
+    pub(super) suspicious: SuspiciousText,
     /// The byte at which its header begins.
     pub(super) start: usize,
 }
@@ -41,6 +42,27 @@ impl Patch<'_> {
     /// The lines that its hunks add and remove.
     pub fn line_counts(&self) -> (u32, u32) {
         (self.added, self.removed)
+    }
+
+    /// Whether its header shows what happens to the mode of a file: `stored` is the mode before, of the source of a rename
+    /// or copy, and `result` the mode after. `None` if unknown: the file does not differ.
+    ///
+    /// Git only warns if the modes of a header are wrong. A symlink or submodule is not a text, and its header must say so.
+    pub fn shows_modes(&self, stored: Option<u32>, result: Option<u32>) -> bool {
+        if self.created {
+            return result.is_none_or(|result| result == self.new_mode.unwrap_or(REGULAR_FILE));
+        }
+        let states_change = self.new_mode.is_some() && self.new_mode != self.old_mode;
+        let changes = match (stored, result) {
+            (Some(stored), Some(result)) => stored != result,
+            _ => false,
+        };
+        if states_change || changes {
+            return self.old_mode.is_some() && self.old_mode == stored && self.new_mode == result;
+        }
+        let is_text = |mode: u32| mode & TYPE_BITS == REGULAR_FILE & TYPE_BITS;
+        let is_only_moved = self.hunks.is_empty() && !self.binary;
+        is_only_moved || self.old_mode.is_some() || stored.is_none_or(is_text)
     }
 
     fn changes_without_content(&self) -> bool {

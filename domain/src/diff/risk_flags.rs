@@ -1,67 +1,18 @@
 //! Finds the parts of a diff that need a reviewer's attention, such as symlinks, hidden characters and files with
 //! instructions for agents.
 
+use super::suspicious_text::SuspiciousText;
 use super::{
-    Flag, FlagKind, header,
-    parser::{LineCursor, Patch},
+    Flag, FlagKind, config_files, header,
+    parser::{LineCursor, Patch, REGULAR_FILE, TYPE_BITS},
 };
-use crate::text::{ellipsize, escape, is_bidi, is_hidden, is_joiner};
+use crate::text::{ellipsize, escape};
 
 /// Longest excerpt of a diff in a flag.
 const EXCERPT_CHARS: usize = 100;
 
 const SYMLINK: u32 = 0o120_000;
 const GITLINK: u32 = 0o160_000;
-const TYPE_BITS: u32 = 0o170_000;
-
-/// Folders with instructions or permissions of agents.
-const AGENT_FOLDERS: [&str; 10] = [
-    ".agents",
-    ".claude",
-    ".codex",
-    ".continue",
-    ".countersign",
-    ".cursor",
-    ".gemini",
-    ".opencode",
-    ".roo",
-    ".windsurf",
-];
-const AGENT_FILES: [&str; 15] = [
-    ".aider.conf.yml",
-    ".clinerules",
-    ".cursorrules",
-    ".mcp.json",
-    ".windsurfrules",
-    "agents.md",
-    "agents.override.md",
-    "claude.local.md",
-    "claude.md",
-    "copilot-instructions.md",
-    "countersign.toml",
-    "gemini.md",
-    "mcp.json",
-    "opencode.json",
-    "reviewer_prompt.md",
-];
-const CI_FOLDERS: [&str; 9] =
-    [".azuredevops", ".buildkite", ".circleci", ".forgejo", ".gitea", ".github", ".gitlab", ".teamcity", ".woodpecker"];
-const CI_FILES: [&str; 14] = [
-    ".appveyor.yml",
-    ".cirrus.yml",
-    ".drone.yml",
-    ".gitlab-ci.yml",
-    ".pre-commit-config.yaml",
-    ".travis.yml",
-    ".woodpecker.yml",
-    "appveyor.yml",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "buildspec.yml",
-    "cloudbuild.yaml",
-    "jenkinsfile",
-    "lefthook.yml",
-];
 
 pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
     let mut flags = Vec::new();
@@ -85,11 +36,15 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
         push(FlagKind::ModeChange, format!("{old:06o} becomes {new:06o}"));
     }
 
-    let mut on_path = SuspiciousChars::default();
+    if patch.created && patch.new_mode.is_some_and(is_executable) {
+        push(FlagKind::Executable, "a new file that can be run".to_owned());
+    }
+
+    let mut on_path = SuspiciousText::default();
     let mut seen = Vec::new();
     for name in [patch.new.as_deref(), patch.old.as_deref()].into_iter().flatten().map(header::to_display) {
         on_path.scan_path(&name);
-        if let Some(kind) = config_kind(&name)
+        if let Some(kind) = config_files::kind_of(&name, patch)
             && !seen.contains(&kind)
         {
             seen.push(kind);
@@ -101,84 +56,8 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
     flags
 }
 
-/// Ignores case and hidden characters, as some file systems do.
-fn config_kind(path: &str) -> Option<FlagKind> {
-    let path: String = path.chars().filter(|&c| !is_hidden(c)).flat_map(char::to_lowercase).collect();
-    let parts: Vec<&str> = path.split('/').map(|part| part.trim_end_matches([' ', '.'])).collect();
-    let (file, folders) = parts.split_last()?;
-    if AGENT_FILES.contains(file)
-        || parts.iter().any(|part| AGENT_FOLDERS.contains(part))
-        || path == ".planning/config.json"
-    {
-        Some(FlagKind::AgentConfig)
-    } else if CI_FILES.contains(file) || folders.iter().any(|part| CI_FOLDERS.contains(part)) {
-        Some(FlagKind::CiConfig)
-    } else if parts.iter().any(|part| is_git_config(part)) {
-        Some(FlagKind::GitConfig)
-    } else {
-        None
-    }
-}
-
-fn is_git_config(part: &str) -> bool {
-    part == ".husky" || part == ".lfsconfig" || (part.starts_with(".git") && part != ".gitkeep")
-}
-
-/// Invisible characters, and characters that change the order in which text is displayed.
-#[derive(Debug, Default)]
-pub(super) struct SuspiciousChars {
-    control: Option<Occurrence>,
-    bidi: Option<Occurrence>,
-}
-
-#[derive(Debug)]
-struct Occurrence {
-    first: char,
-    /// 0 means the path itself.
-    line: usize,
-    count: usize,
-}
-
-impl SuspiciousChars {
-    pub(super) fn scan(&mut self, text: &str, line: usize) {
-        // Fast path: most lines are plain ASCII.
-        if text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
-            return;
-        }
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        text.chars().filter(|&c| c != '\t').for_each(|c| self.look_at(c, line));
-    }
-
-    fn scan_path(&mut self, path: &str) {
-        for c in path.chars() {
-            // Some scripts and emoji need joiners, but in a path they only disguise it.
-            let c = if is_joiner(c) { '\u{200b}' } else { c };
-            self.look_at(c, 0);
-        }
-    }
-
-    fn look_at(&mut self, c: char, line: usize) {
-        let slot = if is_bidi(c) {
-            &mut self.bidi
-        } else if is_hidden(c) && !is_joiner(c) {
-            &mut self.control
-        } else {
-            return;
-        };
-        slot.get_or_insert(Occurrence { first: c, line, count: 0 }).count += 1;
-    }
-
-    pub(super) fn flags(&self, path: Option<&str>) -> impl Iterator<Item = Flag> {
-        [(FlagKind::ControlCharacters, &self.control), (FlagKind::BidiCharacters, &self.bidi)].into_iter().filter_map(
-            move |(kind, sighting)| {
-                let Occurrence { first, line, count } = sighting.as_ref()?;
-                let place = if *line == 0 { "in the path".to_owned() } else { format!("at line {line}") };
-                let more = if *count > 1 { format!(", {count} in all") } else { String::new() };
-                let detail = format!("U+{:04X} {place}{more}", u32::from(*first));
-                Some(Flag { kind, path: path.map(str::to_owned), detail })
-            },
-        )
-    }
+fn is_executable(mode: u32) -> bool {
+    mode & TYPE_BITS == REGULAR_FILE & TYPE_BITS && mode & 0o111 != 0
 }
 
 /// At most 100 characters, with hidden ones escaped.
@@ -194,7 +73,7 @@ pub(super) struct SkippedText {
     count: usize,
     first: Option<(usize, String)>,
     misnamed: Vec<Flag>,
-    suspicious: SuspiciousChars,
+    suspicious: SuspiciousText,
 }
 
 #[derive(Debug, Default, Clone, Copy)]

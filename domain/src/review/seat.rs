@@ -1,6 +1,7 @@
 //! Types for a seat, one required reviewer of a review: who holds it, how it voted, and what it is asked.
 
 use super::Role;
+use crate::identity::is_same_identity;
 use crate::{
     content::ContentHash,
     diff::AffectedFile,
@@ -164,7 +165,7 @@ impl Seat {
     }
 
     pub fn is_held_by(&self, reviewer: &str) -> bool {
-        self.claim.as_ref().is_some_and(|claim| claim.by == reviewer)
+        self.claim.as_ref().is_some_and(|claim| is_same_identity(&claim.by, reviewer))
     }
 
     /// The only reviewer that can claim the seat at `tick`: the one that is asked to look again, for example an operator
@@ -172,6 +173,11 @@ impl Seat {
     pub fn reserved_at(&self, tick: Tick) -> Option<&str> {
         let reservation = self.reservation.as_ref().filter(|reservation| reservation.until > tick);
         reservation.map(|reservation| reservation.reviewer.as_str()).or(self.assigned.as_deref())
+    }
+
+    /// Whether only `reviewer` can claim the seat, as long as its reservation lasts.
+    pub fn is_reserved_for(&self, reviewer: &str) -> bool {
+        self.reserved_for().is_some_and(|name| is_same_identity(name, reviewer))
     }
 
     /// The only reviewer that can claim the seat, as long as its reservation lasts.

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     finding::FindingStatus,
+    identity::is_same_identity,
     review::{Requeued, RequeuedSeat, Reservation},
     time::{Now, Tick},
 };
@@ -143,7 +144,7 @@ fn close(review: &Review, by: Role, identity: Option<String>) -> Decided {
 /// Refuses an id that is not the proposer's. A review that was submitted without a proposer id accepts any.
 fn proposer_only(review: &Review, id: Option<&str>, command: CommandKind) -> Result<(), Refusal> {
     match (&review.proposer.proposer_id, id) {
-        (Some(owner), Some(id)) if owner != id => Err(Refusal::NotTheProposer { command }),
+        (Some(owner), Some(id)) if !is_same_identity(owner, id) => Err(Refusal::NotTheProposer { command }),
         _ => Ok(()),
     }
 }

@@ -84,6 +84,9 @@ fn apply_patch<'p>(
         return Err(Declined("a file of another type"));
     }
     let mode = modes.new.or(old_mode).unwrap_or(Mode::File);
+    if !patch.shows_modes(old_mode.map(Mode::bits), Some(mode.bits())) {
+        return Err(Declined("modes that the diff does not show"));
+    }
     if old_mode.is_some_and(|old| !old.has_type_of(mode)) {
         return Err(Declined("a change of type"));
     }

@@ -36,6 +36,16 @@ impl Mode {
         }
     }
 
+    pub(crate) const fn bits(self) -> u32 {
+        match self {
+            Self::File => 0o100_644,
+            Self::Executable => 0o100_755,
+            Self::Symlink => 0o120_000,
+            Self::Submodule => 0o160_000,
+            Self::Folder => 0o040_000,
+        }
+    }
+
     pub(crate) const fn octal(self) -> &'static str {
         match self {
             Self::File => "100644",

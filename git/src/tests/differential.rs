@@ -1,5 +1,6 @@
-//! Compares the engine with git. Where the engine gives an answer, git must give the same one; where it declines,
-//! git decides, so that only costs time.
+//! Compares the engine and the parser with git. Where the engine gives an answer, git must give the same one; where it
+//! declines, git decides, so that only costs time. What the broker accepts must change the files that the parser lists,
+//! in the way it says.
 
 mod cases;
 mod generated;
@@ -8,8 +9,7 @@ mod mutation;
 
 use std::collections::BTreeMap;
 
-use domain::diff::AffectedFile;
-use domain::diff::FileOperation::{Copy, Create, Delete, Rename};
+use testkit::DiffReading;
 
 use super::*;
 
@@ -24,6 +24,9 @@ struct Comparison {
     declined: BTreeMap<&'static str, usize>,
     /// Patch ids that the engine declined.
     declined_patch_ids: usize,
+    /// How the parser reads some diffs in another way than git.
+    differences: Vec<String>,
+    reading: DiffReading,
     _scratch: TempDir,
 }
 
@@ -33,7 +36,17 @@ impl Comparison {
         let settings = Arc::new(GitSettings::default());
         let repository = Repository::open(project, scratch.path(), false, settings).await.unwrap();
         let (declined, declined_patch_ids) = (BTreeMap::new(), 0);
-        Self { repository, same: 0, refused: 0, declined, declined_patch_ids, _scratch: scratch }
+        let reading = DiffReading::new(project);
+        Self {
+            repository,
+            same: 0,
+            refused: 0,
+            declined,
+            declined_patch_ids,
+            differences: Vec::new(),
+            reading,
+            _scratch: scratch,
+        }
     }
 
     /// Asks both whether a diff applies, and for its patch id. Returns the tree of git.
@@ -51,8 +64,11 @@ impl Comparison {
             (Err(why), Some(_)) => *self.declined.entry(why.0).or_default() += 1,
             (Err(_), None) => self.refused += 1,
         }
-        if let Some(tree) = &tree {
-            self.compare_files(about, base, &diff, tree).await;
+        if let Some(tree) = &tree
+            && let Err(why) = self.reading.compare(base, &diff, tree)
+        {
+            println!("{about}: {why}\n{diff}");
+            self.differences.push(why);
         }
         self.same += usize::from(own.is_ok());
         match engine.patch_id(&diff) {
@@ -65,44 +81,13 @@ impl Comparison {
         tree
     }
 
-    /// The files and operations that the diff shows must be those in which the trees differ.
-    async fn compare_files(&self, about: &str, base: Option<&str>, diff: &str, tree: &str) {
-        let mut session = self.repository.session_with_index().await.unwrap();
-        let parts = domain::diff::apply_parts(diff);
-        let applied = session.apply_as_shown(base, &parts).await.unwrap();
-        assert_eq!(applied.ok().as_deref(), Some(tree), "{about}\n{diff}");
-        let from = match base {
-            Some(base) => base.to_owned(),
-            None => {
-                let git = session.scratch("test").args(["hash-object", "-t", "tree", "--stdin"]);
-                session.run(git, &[]).await.unwrap().text()
-            }
-        };
-        let git = session.scratch("test").stdout_limit(usize::MAX);
-        let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-status", &from, tree];
-        let output = session.run(git.args(args), &[]).await.unwrap();
-        let text = String::from_utf8_lossy(output.stdout()).into_owned();
-        let fields: Vec<&str> = text.split('\0').collect();
-        let files = domain::diff::summarize(diff).files;
-        for pair in fields.chunks_exact(2) {
-            let (status, path) = (pair[0], pair[1]);
-            let names = |file: &&AffectedFile| file.path == path || file.old_path.as_deref() == Some(path);
-            let shown: Vec<_> = files.iter().filter(names).map(|file| file.operation).collect();
-            let fits = match status {
-                "A" => shown.iter().any(|shown| matches!(shown, Create | Rename | Copy)),
-                "D" => shown.iter().any(|shown| matches!(shown, Delete | Rename)),
-                _ => !shown.is_empty(),
-            };
-            assert!(fits, "{about}: {status} {path} is shown as {shown:?}\n{diff}");
-        }
-    }
-
     fn report(&self, name: &str) {
         println!(
             "{name}: {} same, {} refused, {} patch ids declined",
             self.same, self.refused, self.declined_patch_ids
         );
         println!("  declined, and git applies: {:?}", self.declined);
+        assert!(self.differences.is_empty(), "read in another way:\n{}", self.differences.join("\n"));
     }
 
     fn declined(&self) -> usize {

@@ -3,6 +3,7 @@
 use super::{
     Reader, parse_word,
     review_filter::{Walk, push_filter},
+    spellings::Spellings,
     to_u64,
 };
 use crate::{
@@ -19,11 +20,12 @@ impl Reader {
         // In one transaction, so that the numbers belong together.
         let mut transaction = self.pool.begin().await?;
         for filter in filters {
-            for row in select_by_status(filter).build().fetch_all(&mut *transaction).await? {
+            let spellings = Spellings::read(&mut transaction, filter).await?;
+            for row in select_by_status(filter, &spellings).build().fetch_all(&mut *transaction).await? {
                 let status = parse_word(row.try_get("status")?, Status::parse)?;
                 *counts.by_status.entry(status).or_default() += to_u64(row.try_get("count")?)?;
             }
-            let escalated = select_escalated(filter).build().fetch_one(&mut *transaction).await?;
+            let escalated = select_escalated(filter, &spellings).build().fetch_one(&mut *transaction).await?;
             counts.escalated += to_u64(escalated.try_get("count")?)?;
         }
         transaction.rollback().await?;
@@ -31,17 +33,17 @@ impl Reader {
     }
 }
 
-fn select_by_status(filter: &ReviewFilter) -> QueryBuilder<Sqlite> {
+fn select_by_status(filter: &ReviewFilter, spellings: &Spellings) -> QueryBuilder<Sqlite> {
     let mut sql = QueryBuilder::<Sqlite>::new("SELECT r.status AS status, count(*) AS count");
-    push_filter(&mut sql, Walk::of_count(filter), filter);
+    push_filter(&mut sql, Walk::of_count(filter), filter, spellings);
     sql.push(" GROUP BY r.status");
     sql
 }
 
 /// As [`domain::review::Review::escalation`].
-fn select_escalated(filter: &ReviewFilter) -> QueryBuilder<Sqlite> {
+fn select_escalated(filter: &ReviewFilter, spellings: &Spellings) -> QueryBuilder<Sqlite> {
     let mut sql = QueryBuilder::<Sqlite>::new("SELECT count(*) AS count");
-    push_filter(&mut sql, Walk::Reviews(Some("reviews_escalated")), filter);
+    push_filter(&mut sql, Walk::Reviews(Some("reviews_escalated")), filter, spellings);
     sql.push(
         " AND r.escalated_for IS NOT NULL AND r.body ->> '$.escalated.answered' = 0
           AND (r.status = 'pending' OR r.status = 'claimed' OR r.status = 'in_review' OR r.status = 'changes_requested')",

@@ -1,6 +1,6 @@
 //! Counts of reviews: that they agree with the lists, and read no row that they do not count.
 
-use super::{select_by_status, select_escalated};
+use super::{Spellings, select_by_status, select_escalated};
 use crate::{
     query_types::{ReviewCounts, ReviewFilter, ReviewSearch},
     sqlite::{review_list::tests::plan, stats::tests::known_reviews},
@@ -90,9 +90,9 @@ async fn a_count_reads_only_an_index() {
         (ReviewFilter { search: Some(ReviewSearch::new("cache")), ..all() }, "SCAN t"),
     ] {
         let plan_of = |mut sql: sqlx::QueryBuilder<sqlx::Sqlite>| plan(&connection, sql.build().sql().as_str());
-        let by_status = plan_of(select_by_status(&filter));
+        let by_status = plan_of(select_by_status(&filter, &Spellings::default()));
         assert!(by_status.starts_with(expected), "{filter:?}: {by_status}");
-        let escalated = plan_of(select_escalated(&filter));
+        let escalated = plan_of(select_escalated(&filter, &Spellings::default()));
         assert!(escalated.starts_with("SCAN r USING INDEX reviews_escalated"), "{filter:?}: {escalated}");
     }
 }

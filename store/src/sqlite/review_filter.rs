@@ -1,6 +1,7 @@
 //! Builds the WHERE clause for a [`ReviewFilter`]. It contains only the conditions that are set, because `OR ? IS NULL`
 //! would prevent the use of an index.
 
+use super::spellings::Spellings;
 use crate::query_types::{ListOrder, ReviewFilter, ReviewSearch};
 use domain::review::Status;
 use sqlx::{QueryBuilder, Sqlite};
@@ -73,7 +74,7 @@ const fn has_only_proposers_turn(status: Option<Status>) -> bool {
 }
 
 /// Adds FROM and WHERE. The reviews are called `r`.
-pub(super) fn push_filter(sql: &mut QueryBuilder<Sqlite>, walk: Walk, filter: &ReviewFilter) {
+pub(super) fn push_filter(sql: &mut QueryBuilder<Sqlite>, walk: Walk, filter: &ReviewFilter, spellings: &Spellings) {
     sql.push(" FROM ");
     match walk {
         Walk::Reviews(None) => sql.push("reviews r"),
@@ -92,7 +93,7 @@ pub(super) fn push_filter(sql: &mut QueryBuilder<Sqlite>, walk: Walk, filter: &R
         // A literal, so that SQLite uses the partial indexes of the queue.
         sql.push(" AND r.free_seats > 0");
         if let Some(caller) = &filter.open_to {
-            push_claimable(sql, caller, filter.wants_started_reviews());
+            push_claimable(sql, &spellings.of(caller), filter.wants_started_reviews());
         }
     }
     if let Some(category) = filter.category {
@@ -105,10 +106,12 @@ pub(super) fn push_filter(sql: &mut QueryBuilder<Sqlite>, walk: Walk, filter: &R
         sql.push(" AND r.project IS NULL");
     }
     if let Some(proposer) = &filter.proposer {
-        sql.push(" AND r.proposer = ").push_bind(proposer.clone());
+        sql.push(" AND ");
+        push_is_one_of(sql, "r.proposer", &spellings.of(proposer));
     }
     if let Some(caller) = &filter.not_by {
-        sql.push(" AND r.proposer <> ").push_bind(caller.clone());
+        sql.push(" AND NOT ");
+        push_is_one_of(sql, "r.proposer", &spellings.of(caller));
     }
     if let Some(search) = &filter.search {
         push_search(sql, walk, search);
@@ -132,13 +135,15 @@ pub(super) fn push_filter(sql: &mut QueryBuilder<Sqlite>, walk: Walk, filter: &R
         }
     }
     if let Some(name) = &filter.participant {
-        sql.push(" AND (r.proposer = ").push_bind(name.clone());
+        let names = spellings.of(name);
+        sql.push(" AND (");
+        push_is_one_of(sql, "r.proposer", &names);
         sql.push(" OR ");
-        push_holds_seat(sql, name);
+        push_holds_seat(sql, &names);
         sql.push(")");
     }
     if let Some(name) = &filter.turn_of {
-        push_turn(sql, filter.status, name);
+        push_turn(sql, filter.status, &spellings.of(name));
     }
     if let Some(seq) = filter.queued_after {
         sql.push(" AND r.queued_seq > ").push_bind(i64::try_from(seq).unwrap_or(i64::MAX));
@@ -157,17 +162,35 @@ fn push_search(sql: &mut QueryBuilder<Sqlite>, walk: Walk, search: &ReviewSearch
     }
 }
 
-fn push_holds_seat(sql: &mut QueryBuilder<Sqlite>, name: &str) {
-    sql.push("EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
-    sql.push_bind(name.to_owned()).push(")");
+fn push_holds_seat(sql: &mut QueryBuilder<Sqlite>, names: &[String]) {
+    sql.push("EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND ");
+    push_is_one_of(sql, "s.claimed_by", names);
+    sql.push(")");
+}
+
+/// One name is the usual case, in which an index can give the order too.
+fn push_is_one_of(sql: &mut QueryBuilder<Sqlite>, column: &str, names: &[String]) {
+    sql.push(column);
+    match names {
+        [only] => drop(sql.push(" = ").push_bind(only.clone())),
+        names => {
+            sql.push(" IN (");
+            let mut list = sql.separated(", ");
+            for name in names {
+                list.push_bind(name.clone());
+            }
+            sql.push(")");
+        }
+    }
 }
 
 /// Leaves out reviews in which it cannot be the turn of `name`.
-fn push_turn(sql: &mut QueryBuilder<Sqlite>, status: Option<Status>, name: &str) {
-    sql.push(" AND (r.proposer = ").push_bind(name.to_owned());
+fn push_turn(sql: &mut QueryBuilder<Sqlite>, status: Option<Status>, names: &[String]) {
+    sql.push(" AND (");
+    push_is_one_of(sql, "r.proposer", names);
     if !has_only_proposers_turn(status) {
         sql.push(" OR ");
-        push_holds_seat(sql, name);
+        push_holds_seat(sql, names);
         // An approved review has no free seat and waits for no operator.
         if status != Some(Status::Approved) {
             sql.push(" OR r.free_seats > 0 OR r.escalated_for IS NOT NULL");
@@ -178,14 +201,16 @@ fn push_turn(sql: &mut QueryBuilder<Sqlite>, status: Option<Status>, name: &str)
 
 /// Requires a seat that `caller` can claim. For started reviews it excludes those that the caller proposed or holds a
 /// seat of.
-fn push_claimable(sql: &mut QueryBuilder<Sqlite>, caller: &str, is_started: bool) {
+fn push_claimable(sql: &mut QueryBuilder<Sqlite>, caller: &[String], is_started: bool) {
     sql.push(
         " AND EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
-          AND (s.reserved_for IS NULL OR s.reserved_for = ",
+          AND (s.reserved_for IS NULL OR ",
     );
-    sql.push_bind(caller.to_owned()).push("))");
+    push_is_one_of(sql, "s.reserved_for", caller);
+    sql.push("))");
     if is_started {
-        sql.push(" AND r.proposer <> ").push_bind(caller.to_owned());
+        sql.push(" AND NOT ");
+        push_is_one_of(sql, "r.proposer", caller);
         sql.push(" AND NOT ");
         push_holds_seat(sql, caller);
     }

@@ -4,6 +4,7 @@
 use super::{
     Reader, parse_word,
     review_filter::{Walk, push_filter},
+    spellings::Spellings,
     to_u64,
 };
 use crate::{
@@ -66,7 +67,8 @@ impl Reader {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<Vec<(Review, u64)>, StoreError> {
-        let mut sql = select_page(filter, cursor, limit)?;
+        let spellings = Spellings::read(connection, filter).await?;
+        let mut sql = select_page(filter, &spellings, cursor, limit)?;
         sql.build().fetch_all(connection).await?.iter().map(parse_row).collect()
     }
 
@@ -105,9 +107,11 @@ impl Reader {
     pub async fn has_reviews(&self, filter: &ReviewFilter) -> Result<bool, StoreError> {
         for part in split_by_index(std::slice::from_ref(filter)) {
             let mut sql = QueryBuilder::<Sqlite>::new("SELECT 1");
-            push_filter(&mut sql, Walk::of_list(&part), &part);
+            let mut connection = self.pool.acquire().await?;
+            let spellings = Spellings::read(&mut connection, &part).await?;
+            push_filter(&mut sql, Walk::of_list(&part), &part, &spellings);
             sql.push(" LIMIT 1");
-            if sql.build().fetch_optional(&self.pool).await?.is_some() {
+            if sql.build().fetch_optional(&mut *connection).await?.is_some() {
                 return Ok(true);
             }
         }
@@ -116,13 +120,18 @@ impl Reader {
 }
 
 /// The query for one page, which has one row more if another page follows.
-fn select_page(filter: &ReviewFilter, cursor: Option<&str>, limit: u32) -> Result<QueryBuilder<Sqlite>, StoreError> {
+fn select_page(
+    filter: &ReviewFilter,
+    spellings: &Spellings,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<QueryBuilder<Sqlite>, StoreError> {
     let mut sql = QueryBuilder::<Sqlite>::new(
         "SELECT r.queued_seq, r.body, (SELECT json_group_array(json(s.body) ORDER BY s.position) FROM seats s
                                        WHERE s.review = r.number) AS seats",
     );
     let walk = Walk::of_list(filter);
-    push_filter(&mut sql, walk, filter);
+    push_filter(&mut sql, walk, filter, spellings);
     match (filter.order(), cursor) {
         (ListOrder::Queue, None) => {
             sql.push(" ORDER BY r.priority, r.number");

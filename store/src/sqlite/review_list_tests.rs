@@ -1,6 +1,6 @@
 //! Pages of reviews: that each of them walks along an index.
 
-use super::select_page;
+use super::{Spellings, select_page};
 use crate::{
     query_types::{ReviewFilter, ReviewSearch},
     sqlite::stats::tests::known_reviews,
@@ -66,7 +66,8 @@ async fn a_page_walks_along_an_index() {
         (ReviewFilter { search: search(), proposer: name(), ..all() }, "SCAN t"),
     ] {
         for cursor in [None, Some("n9")] {
-            let sql = select_page(&filter, cursor, 50).unwrap().build().sql().as_str().to_owned();
+            let sql =
+                select_page(&filter, &Spellings::default(), cursor, 50).unwrap().build().sql().as_str().to_owned();
             let plan = plan(&connection, &sql);
             let is_search_with_cursor = expected == "SCAN t" && cursor.is_some();
             let expected = if is_search_with_cursor { "SEARCH t USING INTEGER PRIMARY KEY" } else { expected };

@@ -5,6 +5,7 @@ use super::{browser_sessions, reviewer_pool, webhooks};
 use crate::{Change, StoreError};
 use domain::{
     content::{Content, ContentHash},
+    identity::identity_key,
     ids::VALIDATOR,
     review::{Event, LoggedEvent, Review, VerdictGiven},
     verdict::Verdict,
@@ -41,6 +42,8 @@ const UPSERT_SEARCH: &str = "INSERT INTO review_search (review, intent, branch) 
 
 const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body, persona) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (review, position) DO UPDATE SET body = excluded.body WHERE body <> excluded.body";
+
+const INSERT_SPELLING_IF_NEW: &str = "INSERT INTO spellings (name, key) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
 
 const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
     tick, payload, waiting_on) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
@@ -83,6 +86,7 @@ const ALL: &[&str] = &[
     UPSERT_SEARCH,
     UPDATE_REVIEW_IF_VERSION,
     UPSERT_SEAT,
+    INSERT_SPELLING_IF_NEW,
     APPEND_EVENT,
     UPSERT_ROUND,
     INSERT_VERDICT,
@@ -146,6 +150,15 @@ pub(super) fn insert_review(connection: &Connection, change: &Change, queued_seq
         review.proposer.identity(),
         review.status.as_str(),
     ])?;
+    insert_spelling(connection, review.proposer.identity())
+}
+
+/// Stores how a name is written, unless it is written like its key. Most names are.
+fn insert_spelling(connection: &Connection, name: &str) -> Result<(), StoreError> {
+    let key = identity_key(name);
+    if key != name {
+        connection.prepare_cached(INSERT_SPELLING_IF_NEW)?.execute(params![name, key])?;
+    }
     Ok(())
 }
 
@@ -178,6 +191,10 @@ pub(super) fn update_review_if_version(
 pub(super) fn upsert_seats(connection: &Connection, change: &Change) -> Result<(), StoreError> {
     let mut statement = connection.prepare_cached(UPSERT_SEAT)?;
     for (position, (body, seat)) in change.seats.iter().zip(&change.review.seats).enumerate() {
+        let claimed_by = seat.claim.as_ref().map(|claim| claim.by.as_str());
+        for name in [claimed_by, seat.assigned.as_deref()].into_iter().flatten() {
+            insert_spelling(connection, name)?;
+        }
         statement.execute(params![change.review.number.0, position, body, seat.persona])?;
     }
     Ok(())

@@ -23,6 +23,8 @@ const FAIL_MODES: [&str; 2] = ["", "--fail-closed"];
 struct Arena {
     broker: TestBroker,
     remote: tempfile::TempDir,
+    /// Copies of both, to start each attempt from.
+    start: tempfile::TempDir,
 }
 
 impl Arena {
@@ -34,7 +36,15 @@ impl Arena {
         let repo = broker.repo();
         repo.git(&["remote", "add", "origin", remote.path().to_str().unwrap()]);
         repo.git(&["push", "--quiet", "origin", "main"]);
-        Self { broker, remote }
+        repo.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+        repo.git(&["config", "user.name", "T"]);
+        repo.git(&["config", "user.email", "t@example.invalid"]);
+        for hooks in [repo.path().join(".git/hooks"), remote.path().join("hooks")] {
+            remove(&hooks);
+        }
+        let arena = Self { broker, remote, start: tempfile::tempdir().unwrap() };
+        arena.save();
+        arena
     }
 
     fn path(&self) -> PathBuf {
@@ -70,40 +80,75 @@ impl Arena {
         shell(&self.path(), line)
     }
 
-    /// The refs of the remote.
-    fn remote_refs(&self) -> String {
-        git(self.remote.path(), &["for-each-ref", "--format=%(refname) %(objectname)"]).out
+    /// Puts clone and remote back to how they were, without starting git.
+    fn reset(&self) {
+        let beside = self.path();
+        for entry in std::fs::read_dir(beside.parent().unwrap()).unwrap().flatten() {
+            if entry.path() != beside {
+                remove(&entry.path());
+            }
+        }
+        for (copy, folder) in [("clone", self.path()), ("remote", self.remote.path().to_owned())] {
+            for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+                remove(&entry.path());
+            }
+            copy_into(&self.start.path().join(copy), &folder);
+        }
     }
 
-    /// Puts clone and remote back to one commit on `main`.
-    fn reset(&self, start: &str) {
-        let refs = git(self.remote.path(), &["for-each-ref", "--format=%(refname)"]).out;
-        for name in refs.lines() {
-            git(self.remote.path(), &["update-ref", "-d", name]);
+    /// Saves the clone and the remote for [`Self::reset`].
+    fn save(&self) {
+        for (copy, folder) in [("clone", self.path()), ("remote", self.remote.path().to_owned())] {
+            let copy = self.start.path().join(copy);
+            std::fs::create_dir(&copy).unwrap();
+            copy_into(&folder, &copy);
         }
-        git(self.remote.path(), &["update-ref", "refs/heads/main", start]);
-        for file in
-            ["info/grafts", "shallow", "info/attributes", "index.lock", "info/sparse-checkout", "MERGE_HEAD", "index"]
-        {
-            let _ = std::fs::remove_file(self.path().join(".git").join(file));
-        }
-        let remote = self.remote.path().display();
-        std::fs::write(
-            self.path().join(".git/config"),
-            format!(
-                "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[user]\n\tname = T\n\temail = t@example.invalid\n\
-                 [remote \"origin\"]\n\turl = {remote}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
-            ),
-        )
-        .unwrap();
-        let refs = self.git(&["for-each-ref", "--format=%(refname)"]).out;
-        for name in refs.lines().filter(|name| *name != "refs/heads/main") {
-            self.git(&["update-ref", "-d", name]);
-        }
-        self.git(&["checkout", "--quiet", "--force", "-B", "main", start]);
-        self.git(&["reset", "--quiet", "--hard", start]);
-        self.git(&["clean", "--quiet", "-ffdx"]);
     }
+
+    /// The commit on `main`, and its tree.
+    fn head(&self) -> (String, String) {
+        let id = |name: &str| self.git(&["rev-parse", name]).out.trim().to_owned();
+        (id("HEAD"), id("HEAD^{tree}"))
+    }
+}
+
+fn remove(path: &Path) {
+    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|data| data.is_dir());
+    let removed = if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    removed.unwrap();
+}
+
+fn copy_into(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&target).unwrap();
+            copy_into(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+/// The refs of a repository and their ids, read from its files.
+fn refs_in(git_dir: &Path) -> Vec<(String, String)> {
+    let mut refs = Vec::new();
+    let mut folders = vec![git_dir.join("refs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(entry.path()),
+                false => {
+                    let name = entry.path().strip_prefix(git_dir).unwrap().display().to_string();
+                    refs.push((name, std::fs::read_to_string(entry.path()).unwrap().trim().to_owned()));
+                }
+            }
+        }
+    }
+    let packed = std::fs::read_to_string(git_dir.join("packed-refs")).unwrap_or_default();
+    let packed = packed.lines().filter(|line| !line.starts_with(['#', '^'])).filter_map(|line| line.split_once(' '));
+    refs.extend(packed.map(|(id, name)| (name.to_owned(), id.to_owned())));
+    refs
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
@@ -237,23 +282,26 @@ const COMMITS: &[(&str, &str)] = &[
 #[tokio::test]
 async fn no_setting_or_variable_lets_an_unapproved_commit_pass() {
     let arena = Arena::new().await;
-    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
-    let tree = arena.git(&["rev-parse", "HEAD^{tree}"]).out;
+    let (start, tree) = arena.head();
     for fail in FAIL_MODES {
         for (name, line) in COMMITS {
-            arena.reset(&start);
+            arena.reset();
             arena.install(fail);
             arena.broker.repo().write("greeting.txt", "evil\n");
             let ended = arena.sh(line);
+            let main = std::fs::read_to_string(arena.path().join(".git/refs/heads/main")).unwrap_or_default();
+            if main.trim() == start {
+                continue;
+            }
             let config = arena.path().join(".git/config");
             let settings = std::fs::read_to_string(&config).unwrap();
             std::fs::write(&config, "[core]\n\trepositoryformatversion = 0\n").unwrap();
             let head = arena.git(&["rev-parse", "refs/heads/main^{tree}"]).out;
-            assert_eq!(head, tree, "{name} {fail}: {}{}\n{settings}", ended.out, ended.err);
+            assert_eq!(head.trim(), tree, "{name} {fail}: {}{}\n{settings}", ended.out, ended.err);
         }
     }
     // The same hooks allow what was approved.
-    arena.reset(&start);
+    arena.reset();
     arena.install("");
     stage(&arena.broker, "zwei");
     approve_staged(&arena.broker, &[]).await;
@@ -433,27 +481,28 @@ fn attack(arena: &Arena, line: &str, options: &str) -> CommandOutput {
     arena.sh(&format!("REMOTE={remote}; {evil}; {line}"))
 }
 
-/// Every ref of the remote must lead to a commit with one of these trees.
-fn assert_only(arena: &Arena, trees: &[String], about: &str, ended: &CommandOutput) {
-    for line in arena.remote_refs().lines() {
-        let id = line.split(' ').nth(1).unwrap();
-        let kind =
-            git(arena.remote.path(), &["rev-parse", "--verify", "--quiet", &format!("{id}^{{commit}}^{{tree}}")]).out;
-        assert!(trees.contains(&kind.trim().to_owned()), "{about}: {line} landed\n{}{}", ended.out, ended.err);
+/// Every ref of the remote must lead to the commit at the start, or to another one with its tree.
+fn assert_only(arena: &Arena, (start, tree): &(String, String), about: &str, ended: &CommandOutput) {
+    for (name, id) in refs_in(arena.remote.path()) {
+        if id == *start {
+            continue;
+        }
+        let commit = format!("{id}^{{commit}}^{{tree}}");
+        let landed = git(arena.remote.path(), &["rev-parse", "--verify", "--quiet", &commit]).out;
+        assert_eq!(landed.trim(), tree, "{about}: {name} {id} landed\n{}{}", ended.out, ended.err);
     }
 }
 
 #[tokio::test]
 async fn no_trick_lets_an_unapproved_commit_be_pushed() {
     let arena = Arena::new().await;
-    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
-    let tree = arena.git(&["rev-parse", "HEAD^{tree}"]).out.trim().to_owned();
+    let start = arena.head();
     for fail in FAIL_MODES {
         for (name, line) in PUSHES {
-            arena.reset(&start);
+            arena.reset();
             arena.install(fail);
             let ended = attack(&arena, line, "");
-            assert_only(&arena, std::slice::from_ref(&tree), &format!("{name} {fail}"), &ended);
+            assert_only(&arena, &start, &format!("{name} {fail}"), &ended);
         }
     }
 }
@@ -461,22 +510,23 @@ async fn no_trick_lets_an_unapproved_commit_be_pushed() {
 #[tokio::test]
 async fn a_server_with_the_hook_accepts_nothing_unapproved() {
     let arena = Arena::new().await;
-    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
-    let tree = arena.git(&["rev-parse", "HEAD^{tree}"]).out.trim().to_owned();
+    let start = arena.head();
     for options in ["", "--fail-open"] {
-        arena.install_on_server(options);
         for (name, line) in PUSHES {
-            arena.reset(&start);
+            arena.reset();
+            arena.install_on_server(options);
             let ended = attack(&arena, line, "--no-verify");
-            assert_only(&arena, std::slice::from_ref(&tree), &format!("{name} {options}"), &ended);
+            assert_only(&arena, &start, &format!("{name} {options}"), &ended);
         }
-        arena.reset(&start);
+        arena.reset();
+        arena.install_on_server(options);
         let sent =
             attack(&arena, "evil; git send-pack -q $REMOTE main; git send-pack -q $REMOTE main:refs/heads/z", "");
-        assert_only(&arena, std::slice::from_ref(&tree), "send-pack", &sent);
+        assert_only(&arena, &start, "send-pack", &sent);
     }
     // The same hook accepts what was approved.
-    arena.reset(&start);
+    arena.reset();
+    let (start, _) = start;
     stage(&arena.broker, "zwei");
     let project = arena.path().file_name().unwrap().to_str().unwrap().to_owned();
     approve_staged(&arena.broker, &[]).await;
@@ -569,10 +619,9 @@ const AGENT_LINES: &[(&str, &str)] = &[
 #[tokio::test]
 async fn an_agent_is_denied_whatever_the_repository_says() {
     let arena = Arena::new().await;
-    let start = arena.git(&["rev-parse", "HEAD"]).out.trim().to_owned();
     for fail in FAIL_MODES {
         for (before, line) in AGENT_LINES {
-            arena.reset(&start);
+            arena.reset();
             stage(&arena.broker, "evil");
             arena.sh(before);
             let input = json!({ "cwd": arena.path(), "tool_name": "Bash", "tool_input": { "command": line } });
@@ -694,4 +743,40 @@ async fn a_required_persona_must_approve_whatever_the_proposer_asks_for() {
     assert_eq!(broker.command(&["gate"]).finish().await.code, 1);
     assert_eq!(vote(&review, "security", "eve").await, "approved");
     assert_eq!(broker.command(&["gate"]).finish().await.code, 0);
+}
+
+/// A counter-patch cannot bring the guarded file past the operator's panel.
+#[tokio::test]
+async fn a_counter_patch_with_a_guarded_file_needs_the_required_persona() {
+    let rule = "[[panel.rules]]\npaths = ['greeting.txt']\npersonas = ['security']\nrequired = true\n";
+    let broker = TestBroker::with_settings(rule).await;
+    let client = broker.client();
+    let lax = json!({ "rule": "min_approvals", "min_approvals": 1 });
+    for skips in [false, true] {
+        broker.repo().write("harmless.txt", "x\n");
+        broker.repo().git(&["add", "--all"]);
+        let harmless = staged(&broker, &[]);
+        stage(&broker, &format!("guarded {skips}"));
+        let guarded = staged(&broker, &[]);
+        let more = json!({ "diff": harmless, "personas": ["general"], "policy": lax, "skip_diff_validation": skips });
+        let review = propose(&broker, more).await;
+        client.claim(&review, "ada").await;
+        let offer = crate::support::reviews::with(
+            verdict(&review, "ada", "changes_requested"),
+            json!({ "counter_patch": guarded }),
+        );
+        client.call("submit_verdict", offer).await;
+        client.call("accept_counter_patch", json!({ "review_id": review })).await;
+        let claim = |persona: &str, by: &str| json!({ "review_id": review, "reviewer_id": by, "persona": persona });
+        client.call("claim_review", claim("general", "ada")).await;
+        client.call("submit_verdict", verdict(&review, "ada", "approved")).await;
+        assert_ne!(client.status(&review).await["status"], "approved", "{skips}");
+        for fail in ["--fail-open", "--fail-closed"] {
+            assert_eq!(broker.command(&["gate", fail]).finish().await.code, 1, "{skips} {fail}");
+        }
+        client.call("claim_review", claim("security", "eve")).await;
+        client.call("submit_verdict", verdict(&review, "eve", "approved")).await;
+        assert_eq!(broker.command(&["gate"]).finish().await.code, 0, "{skips}");
+        broker.repo().git(&["reset", "--quiet", "--hard"]);
+    }
 }

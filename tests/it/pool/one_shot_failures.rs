@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::support::{
+    client::proposal_with,
     measurements::resident_kib,
     one_shot::{APPROVED, OneShots, Scripted, says},
 };
@@ -61,6 +62,43 @@ async fn an_unusable_response_is_retried_once() {
         let (_, reason, detail) = ends.iter().find(|(persona, _, _)| persona == name).unwrap();
         assert_eq!(*reason, ClaimEndReason::CouldNotReview);
         assert!(detail.contains(message), "{name}: {detail}");
+    }
+}
+
+/// A prompt has a largest size. A reviewer that would see only a part of a change does not judge it.
+#[tokio::test]
+async fn a_change_that_is_too_long_for_a_prompt_is_never_approved() {
+    let script = format!("touch \"$HOME/ran\"; {}", says(APPROVED));
+    let scene = OneShots::start(&[Scripted::new("security", script)], "").await;
+    let client = scene.client();
+    let lines: String = (0..30_000).map(|n| format!("+line {n}\n")).collect();
+    let long = format!("--- /dev/null\n+++ b/long.txt\n@@ -0,0 +1,30000 @@\n{lines}");
+    assert!(long.len() > 256 * 1024);
+    for more in [
+        json!({ "diff": long }),
+        json!({ "diff": scene.broker.repo().diff("zwei"), "description": "\u{20ac}".repeat(90_000) }),
+    ] {
+        let more = crate::support::reviews::with(more, json!({ "personas": ["security"] }));
+        let created = client.call("create_review", proposal_with("too long", more)).await;
+        let ended = |pool: &Value| {
+            let rows = pool["ended"].as_array().unwrap();
+            rows.iter().any(|row| row["review"] == created["number"])
+        };
+        let pool = scene.broker.until_pool("it has given up", ended).await;
+        let row = &pool["ended"].as_array().unwrap().iter().find(|row| row["review"] == created["number"]).unwrap();
+        let exit = row["exit"].as_str().unwrap();
+        assert!(
+            exit.starts_with("could not review: the ") && exit.contains("a one-shot reviewer sees at most "),
+            "{exit}"
+        );
+        scene.status_becomes(created["review_id"].as_str().unwrap(), "pending").await;
+    }
+    assert!(!scene.file("ran").exists(), "the client does not even start");
+    let records = scene.records().await;
+    for review in [1, 2] {
+        assert!(records.verdicts(review, 1).await.is_empty());
+        let ends = records.claim_ends(review).await;
+        assert!(ends.iter().all(|(_, reason, _)| *reason == ClaimEndReason::CouldNotReview), "{ends:?}");
     }
 }
 

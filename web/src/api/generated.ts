@@ -425,7 +425,7 @@ export type Flag = {
   path?: string;
 };
 
-export type FlagKind = "symlink" | "gitlink" | "mode_change" | "agent_config" | "ci_config" | "git_config" | "control_characters" | "bidi_characters" | "text_outside_hunks";
+export type FlagKind = "symlink" | "gitlink" | "mode_change" | "executable" | "agent_config" | "ci_config" | "git_config" | "build_config" | "control_characters" | "bidi_characters" | "mixed_scripts" | "text_outside_hunks";
 
 export type GroupBy = "none" | "reviewer" | "persona" | "category" | "day";
 

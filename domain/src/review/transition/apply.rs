@@ -11,6 +11,7 @@ use super::super::{
     event::{Requeued, RequeuedSeat, VerdictGiven},
 };
 use super::discussion::answers;
+use crate::identity::is_same_identity;
 use crate::{
     consensus::Escalation,
     content::ContentHash,
@@ -127,7 +128,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 review.round.diff.clone_from(diff);
             }
             for seat in &mut review.seats {
-                seat.reservation.take_if(|reservation| reservation.reviewer == *by);
+                seat.reservation.take_if(|reservation| is_same_identity(&reservation.reviewer, by));
             }
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat, at);
@@ -137,7 +138,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 // A seat that changes hands does not wait for an answer to its former reviewer.
                 if let Some(last) = &mut seat.last_message
                     && last.role == Role::Reviewer
-                    && last.by != *by
+                    && !is_same_identity(&last.by, by)
                 {
                     last.responded = true;
                 }

@@ -4,6 +4,7 @@ use super::{
     CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, requeue,
     seat_of_persona, verdicts::fenced_seat, wrong_status,
 };
+use crate::identity::is_same_identity;
 use crate::{
     credential::Authority,
     ids::VALIDATOR,
@@ -130,7 +131,8 @@ fn judge(facts: &DiffFacts, checked: CheckedDiff) -> Result<Judgement, Refusal> 
 /// Renewing only in the second half of a lease keeps reads cheap: most of them change nothing.
 pub(super) fn renew(review: &Review, by: &str, tick: Tick, lease: Duration) -> Vec<Event> {
     let is_due = |seat: &&Seat| {
-        let ends = seat.claim.as_ref().filter(|claim| claim.by == by).and_then(|claim| claim.lease_ends);
+        let ends =
+            seat.claim.as_ref().filter(|claim| is_same_identity(&claim.by, by)).and_then(|claim| claim.lease_ends);
         ends.is_some_and(|ends| ends <= tick.plus(lease / 2))
     };
     let renewed = |seat: &Seat| Event::ClaimRenewed {
@@ -166,7 +168,8 @@ pub(super) fn reviewer_gone(
             let reservation = until.map(|until| Reservation { reviewer: reviewer.to_owned(), until });
             events.extend(claim_ended(seat, why, detail, generation, reservation));
         }
-        if kept_until.is_none() && seat.reservation.as_ref().is_some_and(|reservation| reservation.reviewer == reviewer)
+        if kept_until.is_none()
+            && seat.reservation.as_ref().is_some_and(|reservation| is_same_identity(&reservation.reviewer, reviewer))
         {
             events.push(Event::ReservationEnded { persona: seat.persona.clone(), reviewer: reviewer.into() });
         }
@@ -219,15 +222,16 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
         return Err(wrong_status(review, CommandKind::Claim));
     }
     // The broker's own name would turn a reviewer's request for changes into an automatic one.
-    if claim.by.trim().is_empty() || claim.by == VALIDATOR {
+    if claim.by.trim().is_empty() || is_same_identity(&claim.by, VALIDATOR) {
         return Err(Refusal::BadReviewerId { given: claim.by.clone() });
     }
-    if claim.by == review.proposer.identity() {
+    if review.is_proposed_by(&claim.by) {
         return Err(Refusal::OwnProposal { number, reviewer: claim.by.clone() });
     }
     let wanted = claim.persona.as_deref().map(|persona| seat_of_persona(review, persona)).transpose()?;
+    let is_assigned = |seat: &Seat| seat.assigned.as_deref().is_some_and(|name| is_same_identity(name, &claim.by));
     // A reviewer for whom a seat was requested takes that one.
-    let own_seat = review.seats.iter().enumerate().find(|(_, seat)| seat.assigned.as_ref() == Some(&claim.by));
+    let own_seat = review.seats.iter().enumerate().find(|(_, seat)| is_assigned(seat));
     let wanted = wanted.or(own_seat);
     let is_wanted = |index: usize| wanted.is_none_or(|(wanted, _)| wanted == index);
     let seats = || review.seats.iter().enumerate();
@@ -242,9 +246,7 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
         };
     }
     // Otherwise the seat that was requested for this reviewer would stay empty.
-    if let Some((_, seat)) =
-        seats().find(|(index, seat)| !is_wanted(*index) && seat.assigned.as_ref() == Some(&claim.by))
-    {
+    if let Some((_, seat)) = seats().find(|(index, seat)| !is_wanted(*index) && is_assigned(seat)) {
         return Err(Refusal::HasOwnSeat { number, reviewer: claim.by.clone(), persona: seat.persona.clone() });
     }
     let candidates = || seats().filter(|(index, _)| is_wanted(*index));
@@ -265,7 +267,8 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
         None => {}
     }
     let reserved_for = |seat: &Seat| seat.reserved_at(tick).map(str::to_owned);
-    let own = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_some_and(|reviewer| reviewer == claim.by);
+    let own =
+        |(_, seat): &(usize, &Seat)| reserved_for(seat).is_some_and(|reviewer| is_same_identity(&reviewer, &claim.by));
     let unreserved = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_none();
     if let Some((index, seat)) = free().find(own).or_else(|| free().find(unreserved)) {
         return Ok(Admission::Free(index, seat));

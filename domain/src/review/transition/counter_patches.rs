@@ -4,6 +4,7 @@ use super::{
     CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, or_proposer,
     requeue, requeued, seat_of_persona, wrong_status,
 };
+use crate::identity::is_same_identity;
 use crate::{
     review::{AcceptCounterPatch, CounterPatch, PatchStatus, RequeuedSeat, Reservation},
     time::Tick,
@@ -35,7 +36,7 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch, lease_ends: Ti
     // the old content: their claims would let them approve the new one unseen. The seat of the counter-patch is reserved
     // for the reviewer that offered it.
     let looks_again = |seat: &&Seat| {
-        let is_reading = || seat.claim.as_ref().is_some_and(|claim| claim.by != patch.by);
+        let is_reading = || seat.claim.as_ref().is_some_and(|claim| !is_same_identity(&claim.by, &patch.by));
         review.status == Status::ChangesRequested || seat.vote.is_some() || is_reading()
     };
     let freed = review.seats.iter().filter(looks_again).map(|seat| {

@@ -5,6 +5,7 @@ use super::{
     super::AddMessage, CommandKind, Decided, Event, Refusal, Reply, Review, Seat, Status, or_proposer, proposer_only,
     requeue, requeued, seat_names, seat_of_persona, wrong_status,
 };
+use crate::identity::is_same_identity;
 use crate::{
     consensus::Escalation,
     content::digest,
@@ -165,7 +166,7 @@ fn addressed_seats<'a>(review: &'a Review, message: &AddMessage) -> Result<Vec<(
 fn holder<'a>(review: &Review, seat: &'a Seat, id: Option<&str>) -> Result<&'a str, Refusal> {
     match (&seat.claim, id) {
         (None, _) => Err(Refusal::NotClaimed { number: review.number }),
-        (Some(claim), Some(id)) if claim.by != id => {
+        (Some(claim), Some(id)) if !is_same_identity(&claim.by, id) => {
             Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
         }
         (Some(claim), _) => Ok(&claim.by),

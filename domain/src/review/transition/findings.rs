@@ -2,6 +2,7 @@
 //! them resolve them.
 
 use super::{CommandKind, Decided, Refusal, Reply, Review, Seat, Status, or_proposer, verdicts, wrong_status};
+use crate::identity::is_same_identity;
 use crate::{
     credential::Authority,
     finding::{
@@ -237,7 +238,7 @@ fn check_reviewer(
     let holder = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.by.as_str());
     match (by, holder) {
         (None, _) => Err(Refusal::NoFence),
-        (Some(by), Some(holder)) if by == holder => Ok(by),
+        (Some(by), Some(holder)) if is_same_identity(&by, holder) => Ok(holder.into()),
         (Some(reviewer), Some(holder)) => Err(Refusal::NotYourSeat { reviewer, holder: holder.into() }),
         (Some(_), None) => Err(Refusal::NotClaimed { number: review.number }),
     }
@@ -246,7 +247,7 @@ fn check_reviewer(
 /// An operator cannot overrule findings on its own proposal.
 fn check_operator(review: &Review, by: Option<String>, requested: RequestedStatus) -> Result<String, Refusal> {
     let by = by.unwrap_or_else(|| Authority::Operator.as_str().into());
-    if by == review.proposer.identity() {
+    if review.is_proposed_by(&by) {
         return Err(Refusal::OwnProposal { number: review.number, reviewer: by });
     }
     match requested {
@@ -279,14 +280,16 @@ fn is_repeat(
 ) -> bool {
     if settles && requested != RequestedStatus::Disputed {
         let last = finding.resolution.as_ref();
-        let same = last.is_some_and(|last| last.by == by && last.note.as_deref() == note);
+        let same = last.is_some_and(|last| is_same_identity(&last.by, by) && last.note.as_deref() == note);
         same && finding.status == status_of(requested)
             && finding.duplicate_of == duplicate_of
             && finding.reply.is_none()
     } else {
         let last = finding.reply.as_ref();
         last.is_some_and(|last| {
-            last.by == by && last.response.as_str() == requested.as_str() && last.note.as_deref() == note
+            is_same_identity(&last.by, by)
+                && last.response.as_str() == requested.as_str()
+                && last.note.as_deref() == note
         })
     }
 }

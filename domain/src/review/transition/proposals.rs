@@ -5,6 +5,7 @@ use super::{
     CommandKind, Decided, DiffCheck, Event, LoggedEvent, Refusal, Reply, Review, Status, Transition, apply, findings,
     or_proposer, proposer_only, wrong_status,
 };
+use crate::identity::is_same_identity;
 use crate::{ids::DEFAULT_PERSONA, time::Now};
 
 pub(super) fn propose(propose: Propose, now: Now) -> Transition {
@@ -39,7 +40,10 @@ pub(super) fn repeat(review: &Review, propose: &Propose) -> Decided {
 pub fn distinct_personas(personas: Vec<String>) -> Vec<String> {
     let mut distinct: Vec<String> = Vec::with_capacity(personas.len().max(1));
     for persona in personas {
-        if !distinct.contains(&persona) {
+        // `@ada` and `@Ada` ask for one reviewer.
+        let is_same =
+            |other: &String| *other == persona || persona.starts_with('@') && is_same_identity(other, &persona);
+        if !distinct.iter().any(is_same) {
             distinct.push(persona);
         }
     }

@@ -23,14 +23,14 @@ pub(super) fn add(review: &Review, add: AddSeat, lease_ends: Tick) -> Decided {
         Authority::Reviewer => return Err(Refusal::NotTheProposer { command: CommandKind::AddSeat }),
     };
     let persona = if persona.is_empty() { DEFAULT_PERSONA.into() } else { persona };
-    if persona.strip_prefix('@') == Some(review.proposer.identity()) {
+    if persona.strip_prefix('@').is_some_and(|name| review.is_proposed_by(name)) {
         return Err(Refusal::OwnProposal { number: review.number, reviewer: by });
     }
     if review.seats.iter().any(|seat| seat.persona == persona) {
         return Ok((Vec::new(), Reply::Done));
     }
     if let Some(name) = persona.strip_prefix('@')
-        && let Some(held) = review.seats.iter().find(|seat| seat.is_held_by(name) || seat.reserved_for() == Some(name))
+        && let Some(held) = review.seats.iter().find(|seat| seat.is_held_by(name) || seat.is_reserved_for(name))
     {
         let (reviewer, persona) = (name.to_owned(), held.persona.clone());
         return Err(Refusal::HoldsAnotherSeat { number: review.number, reviewer, persona });

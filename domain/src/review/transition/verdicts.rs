@@ -4,6 +4,7 @@ use super::{
     CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, is_discussed,
     wrong_status,
 };
+use crate::identity::is_same_identity;
 use crate::{
     consensus::{Escalation, Outcome},
     review::{FindingRaised, FindingResolved, GiveVerdict, Superseded, VerdictGiven},
@@ -96,14 +97,16 @@ pub(super) fn fenced_seat<'a>(
 ) -> Result<(usize, &'a Seat, u32), Refusal> {
     if let Some((index, seat, claim)) = review.claimed_seat(by, generation) {
         return match by {
-            Some(id) if claim.by != id => Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() }),
+            Some(id) if !is_same_identity(&claim.by, id) => {
+                Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
+            }
             Some(_) | None => Ok((index, seat, claim.generation)),
         };
     }
     let number = review.number;
     let is_superseded = |old: &&Superseded| match (generation, by) {
         (Some(generation), _) => old.generation == generation,
-        (None, Some(by)) => old.by == by,
+        (None, Some(by)) => is_same_identity(&old.by, by),
         (None, None) => false,
     };
     let superseded = review.seats.iter().filter_map(|seat| seat.superseded.as_ref()).find(is_superseded);
@@ -112,7 +115,7 @@ pub(super) fn fenced_seat<'a>(
         _ if let Some(old) = superseded => {
             Refusal::StaleContent { given: old.content_hash.0.clone(), current: review.round.content_hash.clone() }
         }
-        (_, Some(id)) if id == review.proposer.identity() => Refusal::OwnProposal { number, reviewer: id.into() },
+        (_, Some(id)) if review.is_proposed_by(id) => Refusal::OwnProposal { number, reviewer: id.into() },
         (Some(given), _) => {
             let own = review.claimed_seat(by, None);
             Refusal::StaleClaim {

@@ -51,9 +51,14 @@ async fn the_engine_agrees_with_git_on_the_newest_commits_of_this_repository() {
 #[tokio::test]
 #[ignore = "long"]
 async fn git_differential_history() {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
-    let project = std::env::var_os("COUNTERSIGN_TEST_HISTORY").map_or(own, PathBuf::from);
+    let project = project();
     let comparison = compare_history(&project, 5_000).await;
     comparison.report(&project.display().to_string());
     assert!(comparison.same > 0, "no diff could be compared");
+}
+
+/// The repository to read: the one in `COUNTERSIGN_TEST_HISTORY`, or this one.
+pub(super) fn project() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
+    std::env::var_os("COUNTERSIGN_TEST_HISTORY").map_or(own, PathBuf::from)
 }

@@ -3,8 +3,11 @@
 use super::*;
 use crate::tests::VARIANTS;
 
+/// A mutated diff should keep the parts that matter.
+const MAX_BYTES: usize = 20_000;
+
 /// Lines that a faulty diff may have anywhere.
-const STRAY_LINES: [&str; 14] = [
+const STRAY_LINES: [&str; 32] = [
     "\\ No newline at end of file",
     "\\ short",
     "",
@@ -19,14 +22,32 @@ const STRAY_LINES: [&str; 14] = [
     "index 0000000..1111111 100755",
     "rename from edit",
     "diff --git a/edit b/edit",
+    "diff --git a/copied b/copied",
+    "diff --git \"a/edit\\000.txt\" \"b/edit\\000.txt\"",
+    "index 1..2 120000",
+    "index 1..2 160000",
+    "new mode 100755",
+    "new mode 100644",
+    "old mode 100644",
+    "new mode 120000",
+    "new file mode 100755",
+    "new file mode 120000",
+    "rename to new",
+    "copy from edit",
+    "copy to new",
+    "--- a/edit",
+    "+++ b/edit",
+    "--- /dev/null",
+    "+++ /dev/null",
+    "--- \"a/edit\\000.txt\"",
 ];
 
-/// Changes one place of a diff.
-fn mutate(random: &mut Random, diff: &str) -> String {
+/// Changes one place of a diff, or takes lines from `other_diff`.
+fn mutate(random: &mut Random, diff: &str, other_diff: &str) -> String {
     let mut lines: Vec<String> = diff.split('\n').map(str::to_owned).collect();
     let at = random.below(lines.len());
     let other = random.below(lines.len());
-    match random.below(13) {
+    match random.below(15) {
         0 => drop(lines.remove(at)),
         1 => lines.insert(at, lines[at].clone()),
         2 => lines.swap(at, other),
@@ -48,6 +69,13 @@ fn mutate(random: &mut Random, diff: &str) -> String {
                 *random.pick(&lines[at].char_indices().chain([(lines[at].len(), ' ')]).collect::<Vec<_>>());
             lines[at].insert(place, *random.pick(&[' ', '\t', '"', '\\', '/', '.', '\r', 'é', '0', ',', '\u{b}']));
         }
+        12 => {
+            let others: Vec<String> = other_diff.split('\n').map(str::to_owned).collect();
+            let from = random.below(others.len());
+            let block = others[from..(from + 1 + random.below(6)).min(others.len())].to_vec();
+            lines.splice(at..at, block);
+        }
+        13 => lines.extend(other_diff.split('\n').map(str::to_owned)),
         10 => lines[at] = lines[at].replace("a/", "b/").replace("edit", "copied"),
         _ => {
             let block = lines[at..(at + random.below(12)).min(lines.len())].to_vec();
@@ -57,23 +85,28 @@ fn mutate(random: &mut Random, diff: &str) -> String {
     lines.join("\n")
 }
 
-async fn compare_mutations(count: usize) -> Comparison {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let repo = TestRepo::new();
-    let commits = super::generated::commit_steps(&repo);
+/// Diffs between neighbouring commits in several forms, each with its base.
+fn list_diffs(project: &Path, pairs: &[(String, String)]) -> Vec<(String, String)> {
     let mut diffs = Vec::new();
-    for pair in commits.windows(2) {
+    for (base, next) in pairs {
         for variant in VARIANTS {
-            let output = git_command(&repo.project).args([variant, &[&pair[0], &pair[1]]].concat()).output().unwrap();
-            diffs.extend(String::from_utf8(output.stdout).ok().map(|diff| (pair[0].clone(), diff)));
+            let output = git_command(project).args([variant, &[base, next]].concat()).output().unwrap();
+            let diff = String::from_utf8(output.stdout).ok().filter(|diff| diff.len() < MAX_BYTES);
+            diffs.extend(diff.map(|diff| (base.clone(), diff)));
         }
     }
-    let mut comparison = Comparison::open(&repo.project).await;
+    diffs
+}
+
+async fn compare_mutations(project: &Path, diffs: &[(String, String)], seed: u64, count: usize) -> Comparison {
+    let mut random = Random(seed);
+    let mut comparison = Comparison::open(project).await;
     for _ in 0..count {
-        let (base, diff) = random.pick(&diffs).clone();
-        let mut diff = mutate(&mut random, &diff);
+        let (base, diff) = random.pick(diffs).clone();
+        let (_, other) = random.pick(diffs);
+        let mut diff = mutate(&mut random, &diff, other);
         while random.below(3) == 0 {
-            diff = mutate(&mut random, &diff);
+            diff = mutate(&mut random, &diff, other);
         }
         comparison.compare("a mutated diff", Some(&base), &diff).await;
     }
@@ -81,9 +114,16 @@ async fn compare_mutations(count: usize) -> Comparison {
     comparison
 }
 
+async fn compare_mutated_steps(seed: u64, count: usize) -> Comparison {
+    let repo = TestRepo::new();
+    let commits = super::generated::commit_steps(&repo);
+    let pairs: Vec<_> = commits.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+    compare_mutations(&repo.project, &list_diffs(&repo.project, &pairs), seed, count).await
+}
+
 #[tokio::test]
 async fn the_engine_agrees_with_git_on_mutated_diffs() {
-    let comparison = compare_mutations(200).await;
+    let comparison = compare_mutated_steps(0x9E37_79B9_7F4A_7C15, 200).await;
     assert!(comparison.same > 30, "only {} were answered", comparison.same);
 }
 
@@ -91,5 +131,24 @@ async fn the_engine_agrees_with_git_on_mutated_diffs() {
 #[tokio::test]
 #[ignore = "long"]
 async fn git_differential_mutated_diffs() {
-    compare_mutations(20_000).await;
+    compare_mutated_steps(seed(), 10_000).await;
+}
+
+/// `cargo xtask git-differential [REPOSITORY]`
+#[tokio::test]
+#[ignore = "long"]
+async fn git_differential_mutated_history() {
+    let project = super::history::project();
+    let list = git_in(&project, &["rev-list", "--no-merges", "--parents", "-n60", "HEAD"]);
+    let pairs = list.lines().filter_map(|line| line.split_once(' '));
+    let pairs: Vec<_> = pairs.map(|(commit, parent)| (parent.to_owned(), commit.to_owned())).collect();
+    compare_mutations(&project, &list_diffs(&project, &pairs), seed(), 10_000).await;
+}
+
+/// Another one with every run, or the one to repeat.
+fn seed() -> u64 {
+    let given = std::env::var("COUNTERSIGN_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_secs());
+    println!("COUNTERSIGN_TEST_SEED={seed}");
+    seed
 }

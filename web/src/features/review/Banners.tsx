@@ -88,11 +88,14 @@ const FLAGS: Record<FlagKind, string> = {
   symlink: "symbolic link",
   gitlink: "submodule",
   mode_change: "change of mode",
+  executable: "new executable",
   agent_config: "configuration of agents",
   ci_config: "configuration of CI",
   git_config: "configuration of git",
-  control_characters: "control characters",
+  build_config: "configuration of builds or editors",
+  control_characters: "control or invisible characters",
   bidi_characters: "characters that change the direction of text",
+  mixed_scripts: "letters that look like others",
   text_outside_hunks: "text outside of hunks",
 };
 
