@@ -75,7 +75,7 @@ impl CheckedTrees {
 }
 
 /// Checks a tree without those below it.
-fn check_entries(reader: &mut ObjectReader<'_>, content: &[u8]) -> Result<(), Declined> {
+pub(crate) fn check_entries(reader: &mut ObjectReader<'_>, content: &[u8]) -> Result<(), Declined> {
     let mut earlier: Vec<Entry<'_>> = Vec::new();
     for entry in entries(content, reader.algorithm()) {
         let entry = entry?;
