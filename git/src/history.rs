@@ -61,7 +61,7 @@ impl Repository {
         self.0.ask("range", engine, self.resolve_revisions_with_git(text)).await
     }
 
-    async fn resolve_revisions_with_git(&self, text: &str) -> Result<Revisions, GitError> {
+    pub(crate) async fn resolve_revisions_with_git(&self, text: &str) -> Result<Revisions, GitError> {
         let mut session = self.session().await?;
         let git = session.registered("resolving the commits").stdout_limit(MAX_FILE_BYTES);
         let output = session.try_run(git.args(["rev-parse", "--revs-only", text]), &[]).await?;
@@ -102,7 +102,7 @@ impl Repository {
         self.0.ask("commits", engine, self.known_commits_with_git(&ids)).await
     }
 
-    async fn known_commits_with_git(&self, ids: &[String]) -> Result<Vec<String>, GitError> {
+    pub(crate) async fn known_commits_with_git(&self, ids: &[String]) -> Result<Vec<String>, GitError> {
         let input: String = ids.iter().map(|id| format!("{id}^{{commit}}\n")).collect();
         let mut session = self.session().await?;
         let git = session.scratch("looking up commits").stdout_limit(usize::MAX);
@@ -126,7 +126,7 @@ impl Repository {
         self.0.ask("commits", engine, self.list_commits_with_git(tips, excluded, walk)).await
     }
 
-    async fn list_commits_with_git(
+    pub(crate) async fn list_commits_with_git(
         &self,
         tips: &[String],
         excluded: &[String],
@@ -195,7 +195,7 @@ impl Repository {
         self.0.ask("tree", move |engine: &Engine| engine.tree(name.as_deref()), self.tree_with_git(commit)).await
     }
 
-    async fn tree_with_git(&self, commit: Option<&str>) -> Result<String, GitError> {
+    pub(crate) async fn tree_with_git(&self, commit: Option<&str>) -> Result<String, GitError> {
         match commit {
             Some(commit) => {
                 let tree = self.session().await?.find_object_as(commit, "tree").await?;
@@ -218,7 +218,7 @@ impl Repository {
         self.0.ask("changed files", engine, self.changed_paths_with_git(from, to)).await
     }
 
-    async fn changed_paths_with_git(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+    pub(crate) async fn changed_paths_with_git(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         let mut session = self.session().await?;
         let git = session.scratch("comparing the files").stdout_limit(usize::MAX);
         let options = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=none"];
@@ -235,7 +235,7 @@ impl Repository {
         self.0.ask("file", engine, self.read_committed_file_with_git(commit, path)).await
     }
 
-    async fn read_committed_file_with_git(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+    pub(crate) async fn read_committed_file_with_git(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let mut session = self.session().await?;
         let git = session.scratch("reading a file").stdout_limit(MAX_FILE_BYTES);
         let output = session.try_run(git.args(["cat-file", "blob", &format!("{commit}:{path}")]), &[]).await?;

@@ -159,7 +159,7 @@ impl Session<'_> {
         self.repo.ask("common ancestor", engine, self.merge_base_with_git(one, other)).await
     }
 
-    async fn merge_base_with_git(&mut self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+    pub(crate) async fn merge_base_with_git(&mut self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         let git = self.registered("looking for the common ancestor").args(["merge-base", one, other]);
         let output = self.try_run(git, &[]).await?;
         let id = output.text();
@@ -175,16 +175,12 @@ impl Session<'_> {
         let engine = move |engine: &Engine| {
             let from = from.ok_or(Declined("a whole history"))?;
             let all = engine.commits_since(&from, &to)?;
-            let total = all.len() as u64;
-            let commit = |commit: CommitRecord| {
-                TargetCommit { id: commit.id, subject: display_subject(&commit.subject) }
-            };
-            Ok((all.into_iter().take(MAX_COMMITS).map(commit).collect(), total))
+            Ok((shown(&all), all.len() as u64))
         };
         self.repo.ask("commits", engine, self.list_commits_with_git(base, head)).await
     }
 
-    async fn list_commits_with_git(
+    pub(crate) async fn list_commits_with_git(
         &mut self,
         base: Option<&str>,
         head: &str,
@@ -217,6 +213,13 @@ fn parse_log(output: &str) -> Vec<TargetCommit> {
         _ => None,
     };
     lines.chunks(2).filter_map(commit).collect()
+}
+
+/// The commits that a target lists.
+pub(crate) fn shown(commits: &[CommitRecord]) -> Vec<TargetCommit> {
+    let commit =
+        |commit: &CommitRecord| TargetCommit { id: commit.id.clone(), subject: display_subject(&commit.subject) };
+    commits.iter().take(MAX_COMMITS).map(commit).collect()
 }
 
 /// Truncates the subject and replaces invisible characters.

@@ -2,6 +2,7 @@
 //! git decides, so that only costs time.
 
 mod cases;
+mod commits;
 mod generated;
 mod history;
 mod mutation;
