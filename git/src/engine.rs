@@ -58,11 +58,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// Reads the objects of a repository, and those in further folders. `None` if the object format is unknown.
-    pub(crate) fn new(
-        layout: &RepoLayout,
-        further_objects: Vec<PathBuf>,
-        cache: Arc<ObjectCache>,
-    ) -> Option<Self> {
+    pub(crate) fn new(layout: &RepoLayout, further_objects: Vec<PathBuf>, cache: Arc<ObjectCache>) -> Option<Self> {
         let algorithm = Algorithm::of_format(&layout.format)?;
         Some(Self {
             objects: Objects::new(layout.objects.clone(), further_objects, algorithm, cache),
@@ -193,6 +189,7 @@ impl Engine {
 /// The object format of a repository, `sha1` or `sha256`, by the id that HEAD leads to. `None` if HEAD names no commit.
 pub(crate) fn find_object_format(layout: &RepoLayout) -> Option<&'static str> {
     let formats = [("sha1", Algorithm::Sha1), ("sha256", Algorithm::Sha256)];
-    let reads = |algorithm| Refs::new(layout.git_dir.clone(), layout.common_dir.clone(), algorithm).find("HEAD").is_ok();
+    let reads =
+        |algorithm| Refs::new(layout.git_dir.clone(), layout.common_dir.clone(), algorithm).find("HEAD").is_ok();
     formats.into_iter().find(|(_, algorithm)| reads(*algorithm)).map(|(format, _)| format)
 }

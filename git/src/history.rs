@@ -235,7 +235,11 @@ impl Repository {
         self.0.ask("file", engine, self.read_committed_file_with_git(commit, path)).await
     }
 
-    pub(crate) async fn read_committed_file_with_git(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+    pub(crate) async fn read_committed_file_with_git(
+        &self,
+        commit: &str,
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, GitError> {
         let mut session = self.session().await?;
         let git = session.scratch("reading a file").stdout_limit(MAX_FILE_BYTES);
         let output = session.try_run(git.args(["cat-file", "blob", &format!("{commit}:{path}")]), &[]).await?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::git_engine_mode::EngineMode;
-use domain::review::{DiffCheck, HeadCheck};
+use domain::review::HeadCheck;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::process::Child;
@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::apply::Checked;
 use crate::check_cache::Checks;
 use crate::discovery::{self, ClientRepo, RepoLayout, RepoLocation};
 use crate::engine::{self, Declined, Engine};
@@ -34,7 +35,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Arc<GitSettings>,
     /// `None` until git has said what the object format is.
     pub(crate) engine: Option<Arc<Engine>>,
-    pub(crate) base_checks: Checks<DiffCheck>,
+    pub(crate) base_checks: Checks<Checked>,
     pub(crate) head_checks: Checks<Option<HeadCheck>>,
 }
 

@@ -74,12 +74,7 @@ struct Store {
 }
 
 impl Objects {
-    pub(crate) fn new(
-        folder: PathBuf,
-        further: Vec<PathBuf>,
-        algorithm: Algorithm,
-        cache: Arc<ObjectCache>,
-    ) -> Self {
+    pub(crate) fn new(folder: PathBuf, further: Vec<PathBuf>, algorithm: Algorithm, cache: Arc<ObjectCache>) -> Self {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let folders = [vec![folder], further].concat();
         Self { algorithm, serial: SERIAL.fetch_add(1, Relaxed), folders, stores: RwLock::default(), cache }
@@ -191,7 +186,7 @@ impl<'a> ObjectReader<'a> {
                 self.find(id)?.ok_or(Declined("a missing object"))?
             }
         };
-        if self.algorithm().object_id(object.kind, &object.content)? != *id {
+        if self.algorithm().stored_object_id(object.kind, &object.content)? != *id {
             return Err(Declined("an object with another hash"));
         }
         self.cache(key, &object);

@@ -76,7 +76,7 @@ impl Changes {
         depth: usize,
     ) -> Result<(), Declined> {
         let Some(entry) = new.or(old) else { return Ok(()) };
-        let state = |entry: Option<&Entry<'_>>| entry.map(|entry| Ok((entry.mode()?, entry.id))).transpose();
+        let state = |entry: Option<&Entry<'_>>| entry.map(|entry| Ok((entry.mode()?, entry.id()))).transpose();
         if state(old)? == state(new)? {
             return Ok(());
         }
@@ -84,7 +84,8 @@ impl Changes {
         self.folder.extend_from_slice(entry.name);
         if entry.is_folder() {
             self.folder.push(b'/');
-            self.compare_trees(reader, old.map(|entry| &entry.id), new.map(|entry| &entry.id), depth + 1)?;
+            let ids = (old.map(Entry::id), new.map(Entry::id));
+            self.compare_trees(reader, ids.0.as_ref(), ids.1.as_ref(), depth + 1)?;
         } else if self.paths.len() < MAX_CHANGES {
             self.paths.push(self.folder.clone());
         } else {
