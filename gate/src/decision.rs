@@ -250,9 +250,23 @@ impl Gate {
         Ok(is_exempt.then_some(Exemption::ExemptFiles))
     }
 
-    /// The newest review that approved exactly this candidate: first among those with the same base and tree, which is
-    /// decided without git.
-    pub(crate) async fn find_approval(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
+    /// Like [`Self::decide_without_near_misses`], with the approvals of the same base and tree only.
+    pub(crate) async fn decide_by_tree(&mut self, candidate: Candidate) -> Result<Decision, GateError> {
+        let outcome = match self.find_exemption(&candidate).await? {
+            Some(exemption) => Outcome::Exempt(exemption),
+            None => match self.find_approval_of_tree(&candidate).await? {
+                Some(approval) => Outcome::Approved(Box::new(approval)),
+                None => Outcome::Unapproved(Vec::new()),
+            },
+        };
+        Ok(Decision { candidate, outcome })
+    }
+
+    /// The newest review that approved this base and tree. Git is not needed for it.
+    pub(crate) async fn find_approval_of_tree(
+        &mut self,
+        candidate: &Candidate,
+    ) -> Result<Option<Approval>, GateError> {
         let of_tree = match &mut self.store {
             Some(store) => store.list_approved(None, &candidate.tree).await?,
             None => return Ok(None),
@@ -264,6 +278,14 @@ impl Gate {
             {
                 return Ok(Some(Approval { review, commits: 1 }));
             }
+        }
+        Ok(None)
+    }
+
+    /// The newest review that approved exactly this candidate: first among those with the same base and tree.
+    pub(crate) async fn find_approval(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
+        if let Some(approval) = self.find_approval_of_tree(candidate).await? {
+            return Ok(Some(approval));
         }
         for number in self.list_possible_approvals(candidate).await? {
             let review = self.find_review(number).await?;

@@ -76,12 +76,28 @@ impl Engine {
     /// The id of the tree to which `diff` leads from the commit `base`; `None` is the empty tree. The text ends in a
     /// newline.
     pub(crate) fn apply(&self, base: Option<&str>, diff: &str) -> Result<String, Declined> {
+        Ok(self.apply_to(&mut ObjectReader::new(&self.objects), base, diff)?.to_string())
+    }
+
+    /// The files in which `tree` differs from the tree to which `diff` leads from `base`.
+    pub(crate) fn differing_files(&self, base: Option<&str>, diff: &str, tree: &str) -> Result<Vec<String>, Declined> {
         let mut reader = ObjectReader::new(&self.objects);
+        let (result, wanted) = (self.apply_to(&mut reader, base, diff)?, self.parse(tree)?);
+        let paths = tree_changes::changed_paths(&mut reader, &result, &wanted)?;
+        Ok(paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    fn apply_to(
+        &self,
+        reader: &mut ObjectReader<'_>,
+        base: Option<&str>,
+        diff: &str,
+    ) -> Result<ObjectId, Declined> {
         let mut tree = match base {
-            Some(base) => self.tree_of(&mut reader, base)?,
+            Some(base) => self.tree_of(reader, base)?,
             None => reader.add(Kind::Tree, Vec::new())?,
         };
-        self.checked_trees.check(&mut reader, &tree)?;
+        self.checked_trees.check(reader, &tree)?;
         for part in apply_parts(diff) {
             let context = match part.zero_context {
                 ZeroContext::No | ZeroContext::Possible => Context::Required,
@@ -91,9 +107,9 @@ impl Engine {
             if patches.is_empty() || patches.len() > MAX_PATCHES {
                 return Err(Declined("no patch, or too many"));
             }
-            tree = apply::apply_patches(&mut reader, &tree, &patches, context)?;
+            tree = apply::apply_patches(reader, &tree, &patches, context)?;
         }
-        Ok(tree.to_string())
+        Ok(tree)
     }
 
     /// The stable patch id of a diff, which ends in a newline; `None` if it has none.
