@@ -3,6 +3,8 @@
 //! Log lines contain text written by agents. Control and bidi characters are escaped, so that an event is always one line
 //! and cannot move the cursor, change colours or reverse the text direction of a terminal.
 
+mod line_queue;
+
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal};
 
@@ -17,6 +19,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use config::{Log, LogFormat};
 use domain::text::{escape, escape_json};
+use line_queue::{LineQueue, LogThread};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
@@ -24,15 +27,19 @@ pub enum TelemetryError {
     Filter { filter: String, origin: &'static str, source: ParseError },
     #[error("logging is already set up: {0}")]
     Taken(#[from] TryInitError),
+    #[error("cannot start the thread that writes the log: {0}")]
+    Thread(#[from] io::Error),
 }
 
-/// Sets up logging for this process. `RUST_LOG` takes precedence over `log.filter`.
-pub fn init(log: &Log) -> Result<(), TelemetryError> {
+/// Sets up logging for this process. `RUST_LOG` takes precedence over `log.filter`. Dropping the result writes the lines
+/// that wait.
+pub fn init(log: &Log) -> Result<LogThread, TelemetryError> {
     let rust_log = std::env::var("RUST_LOG").ok();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let ansi = io::stderr().is_terminal() && !no_color;
-    subscriber(log, rust_log.as_deref(), ansi, io::stderr)?.try_init()?;
-    Ok(())
+    let (lines, thread) = LineQueue::start(|| Box::new(io::stderr()))?;
+    subscriber(log, rust_log.as_deref(), ansi, lines)?.try_init()?;
+    Ok(thread)
 }
 
 fn subscriber<W>(

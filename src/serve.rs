@@ -49,7 +49,7 @@ pub struct Args {
 
 pub async fn run(args: Args) -> Result<(), CliError> {
     let ResolvedConfig { config, repo } = args.config.resolve(args.listen.as_deref())?;
-    logging::init(&config.log)?;
+    let _log = logging::init(&config.log)?;
     let mut signals = Signals::catch()?;
     // The lock comes before the database: two brokers on one database would end each other's claims.
     let lock = config.server.data_dir.lock().map_err(|error| match error {

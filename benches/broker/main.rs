@@ -52,8 +52,8 @@ Measures a release build of the broker. Each figure stands beside its baseline f
   memory        memory at the start and with many open reviews
   scale         lists and status with few and with many stored reviews
   history       log, timeline and statistics with few and with many stored reviews
-  instructions  counts the instructions of a call with valgrind, against benches/instructions.json
-                  (not part of a run without a section)
+  instructions  counts the instructions of a call with valgrind, against benches/instructions.json, and of calls with
+                  a diff against those without (not part of a run without a section)
 
   --compare FILE   only measure complete reviews, with this build against another program file of the broker
   --quick          measure little: for trying things out

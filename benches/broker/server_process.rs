@@ -98,11 +98,9 @@ impl Server {
         reqwest::get(url).await.unwrap().json().await.unwrap()
     }
 
-    /// Asks the server to end as a user does, and waits for it.
-    pub(crate) async fn interrupt(mut self) {
-        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id().unwrap()).unwrap());
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
-        self.child.wait().await.unwrap();
+    /// The id of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().unwrap()
     }
 
     pub(crate) async fn stop(mut self) {

@@ -46,11 +46,21 @@ impl Gate {
             return Ok(commits.pop().map(|last| skip(last, SkipReason::TooManyCommits)).into_iter().collect());
         }
         let (whole, count) = (join(&commits), commits.len());
+        // If one review approved the whole range, its commits need no search of their own.
+        let of_tree = match whole.as_ref().filter(|_| count > 1) {
+            Some(whole) => self.find_approval_of_tree(whole).await?,
+            None => None,
+        };
+        let of_tree = of_tree.map(|approval| Outcome::Approved(Box::new(Approval { commits: count, ..approval })));
         // Looked up once, for the first commit that does not pass by itself.
-        let mut whole_outcome: Option<Option<Outcome>> = None;
+        let mut whole_outcome = of_tree.clone().map(Some);
         let mut decisions: Vec<Decision> = Vec::new();
         while decisions.len() < count {
-            let mut next = self.decide_without_near_misses(commits[decisions.len()].clone()).await?;
+            let candidate = commits[decisions.len()].clone();
+            let mut next = match of_tree {
+                Some(_) => self.decide_by_tree(candidate).await?,
+                None => self.decide_without_near_misses(candidate).await?,
+            };
             if !next.passes() && whole_outcome.is_none() {
                 whole_outcome = match whole.as_ref().filter(|_| count > 1) {
                     Some(whole) => Some(self.decide_series(whole, count).await?),

@@ -250,8 +250,43 @@ impl Gate {
         Ok(is_exempt.then_some(Exemption::ExemptFiles))
     }
 
-    /// The newest review that approved exactly this candidate.
+    /// Like [`Self::decide_without_near_misses`], with the approvals of the same base and tree only.
+    pub(crate) async fn decide_by_tree(&mut self, candidate: Candidate) -> Result<Decision, GateError> {
+        let outcome = match self.find_exemption(&candidate).await? {
+            Some(exemption) => Outcome::Exempt(exemption),
+            None => match self.find_approval_of_tree(&candidate).await? {
+                Some(approval) => Outcome::Approved(Box::new(approval)),
+                None => Outcome::Unapproved(Vec::new()),
+            },
+        };
+        Ok(Decision { candidate, outcome })
+    }
+
+    /// The newest review that approved this base and tree. Git is not needed for it.
+    pub(crate) async fn find_approval_of_tree(
+        &mut self,
+        candidate: &Candidate,
+    ) -> Result<Option<Approval>, GateError> {
+        let of_tree = match &mut self.store {
+            Some(store) => store.list_approved(None, &candidate.tree).await?,
+            None => return Ok(None),
+        };
+        for number in of_tree {
+            let review = self.find_review(number).await?.filter(|review| review.approved && review.diff.is_some());
+            if let Some(review) = review.filter(|review| has_base_and_tree(review, candidate))
+                && self.is_same_repository(&review, candidate).await?
+            {
+                return Ok(Some(Approval { review, commits: 1 }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The newest review that approved exactly this candidate: first among those with the same base and tree.
     pub(crate) async fn find_approval(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
+        if let Some(approval) = self.find_approval_of_tree(candidate).await? {
+            return Ok(Some(approval));
+        }
         for number in self.list_possible_approvals(candidate).await? {
             let review = self.find_review(number).await?;
             let Some(review) = review.filter(|review| review.approved) else { continue };
@@ -339,8 +374,7 @@ impl Gate {
         if !self.is_same_repository(review, candidate).await? {
             return Ok(None);
         }
-        let parent = candidate.parents.first().map(String::as_str);
-        if review.tree_id() == Some(&candidate.tree) && review.base_commit() == parent {
+        if has_base_and_tree(review, candidate) {
             return Ok(Some(Difference::None));
         }
         let mut difference = self.difference(diff, candidate).await?;
@@ -414,6 +448,12 @@ impl Gate {
         let paths = self.git.changed_paths(&tree_before, &candidate.tree).await?;
         Ok(Changes { is_empty: false, paths: paths.into_iter().collect() })
     }
+}
+
+/// Whether the review led from the candidate's parent to its tree.
+fn has_base_and_tree(review: &ReviewedContent, candidate: &Candidate) -> bool {
+    let parent = candidate.parents.first().map(String::as_str);
+    review.tree_id() == Some(&candidate.tree) && review.base_commit() == parent
 }
 
 /// A folder that only this user can read, in the first of the folders that allows it.

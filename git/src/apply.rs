@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::diff::{ApplyPart, ZeroContext, apply_parts};
+use domain::git_engine_mode::EngineMode;
 use domain::review::{AppliesTo, DiffCheck, HeadCheck};
 use futures::FutureExt;
 
 use crate::check_cache::CheckKey;
+use crate::discovery::check_name;
 use crate::engine::{Declined, Engine};
 use crate::process::Output;
 use crate::repository::Session;
@@ -22,6 +24,60 @@ impl Repository {
     /// An outcome is remembered, and callers share a running check. If the last of them drops its future, git is killed
     /// and the files that it wrote are removed.
     pub async fn check(&self, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
+        Ok(self.checked(base, diff).await?.check)
+    }
+
+    /// Like [`Self::check`] and [`Self::patch_id`], in one step.
+    pub async fn check_with_patch_id(
+        &self,
+        base: Option<&str>,
+        diff: &str,
+    ) -> (Result<DiffCheck, GitError>, Result<Option<String>, GitError>) {
+        match self.checked(base, diff).await {
+            Ok(Checked { check, patch_id: Some(patch_id) }) => {
+                self.0.count_engine();
+                (Ok(check), Ok(patch_id))
+            }
+            checked => (checked.map(|checked| checked.check), self.patch_id(diff).await),
+        }
+    }
+
+    /// Resolves the name of a base as [`Self::resolve_base`] does, and checks a diff against it. In the usual case, the
+    /// engine does both in one step.
+    pub async fn check_on(&self, base: Option<&str>, diff: &str) -> Result<SubmittedDiff, GitError> {
+        if let Some(submitted) = self.check_on_in_process(base, diff).await {
+            return Ok(submitted);
+        }
+        let base = self.resolve_base(base).await?;
+        let (check, patch_id) = self.check_with_patch_id(base.as_deref(), diff).await;
+        Ok(SubmittedDiff { base, check, patch_id })
+    }
+
+    async fn check_on_in_process(&self, base: Option<&str>, diff: &str) -> Option<SubmittedDiff> {
+        let name = base.unwrap_or("HEAD").to_owned();
+        self.0.check_size(diff).ok()?;
+        check_name(&name).ok().filter(|()| self.0.settings.engine == EngineMode::Auto)?;
+        let text = with_final_newline(diff);
+        let given = if diff.ends_with('\n') { Arc::clone(&text) } else { diff.into() };
+        let repository = Arc::clone(&self.0);
+        let all = move |engine: &Engine| {
+            let base = engine.resolve(&name)?;
+            let key = CheckKey::of(&[Some(&base)], &given);
+            if let Some(Checked { check, patch_id: Some(patch_id) }) = repository.base_checks.find(&key) {
+                repository.count_remembered();
+                return Ok(SubmittedDiff { base: Some(base), check: Ok(check), patch_id: Ok(patch_id) });
+            }
+            let check = applies(engine.apply(Some(&base), &text)?);
+            let patch_id = engine.patch_id(&text)?;
+            repository.base_checks.remember(key, Checked { check: check.clone(), patch_id: Some(patch_id.clone()) });
+            // As many as if they had been asked one by one.
+            (0..3).for_each(|_| repository.count_engine());
+            Ok(SubmittedDiff { base: Some(base), check: Ok(check), patch_id: Ok(patch_id) })
+        };
+        self.0.ask_engine(all).await
+    }
+
+    async fn checked(&self, base: Option<&str>, diff: &str) -> Result<Checked, GitError> {
         self.0.check_size(diff)?;
         self.0.check_id(base)?;
         let key = CheckKey::new(&[base], diff).await?;
@@ -29,7 +85,7 @@ impl Repository {
             self.0.count_remembered();
             return Ok(check);
         }
-        let is_remembered = |check: &DiffCheck| matches!(check, DiffCheck::Applies { to: AppliesTo::Base, .. });
+        let is_remembered = |checked: &Checked| matches!(checked.check, DiffCheck::Applies { to: AppliesTo::Base, .. });
         let start = || {
             let (repository, base, diff) = (self.clone(), base.map(str::to_owned), with_final_newline(diff));
             async move { repository.run_check(base.as_deref(), diff).await }.boxed()
@@ -37,9 +93,13 @@ impl Repository {
         self.0.base_checks.run(key, is_remembered, start).await
     }
 
-    async fn run_check(&self, base: Option<&str>, diff: Arc<str>) -> Result<DiffCheck, GitError> {
-        let own = apply_in_process(base, &diff);
-        self.0.ask("check", own, self.check_with_git(base, &diff)).await
+    async fn run_check(&self, base: Option<&str>, diff: Arc<str>) -> Result<Checked, GitError> {
+        let (apply, text) = (apply_in_process(base, &diff), Arc::clone(&diff));
+        let both = move |engine: &Engine| Ok((apply(engine).ok(), engine.patch_id(&text).ok()));
+        let (own, patch_id) = self.0.ask_engine(both).await.unwrap_or_default();
+        let patch_id = patch_id.filter(|_| self.0.settings.engine == EngineMode::Auto);
+        let check = self.0.settle("check", own, self.check_with_git(base, &diff)).await?;
+        Ok(Checked { check, patch_id })
     }
 
     pub(crate) async fn check_with_git(&self, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
@@ -136,6 +196,23 @@ impl Repository {
         let own = move |engine: &Engine| engine.patch_id(&text);
         self.0.ask("patch id", own, async { self.session().await?.patch_id(&diff).await }).await
     }
+}
+
+/// What a submission needs to know about its diff.
+#[derive(Debug)]
+pub struct SubmittedDiff {
+    /// The id of the base; `None` is the empty tree.
+    pub base: Option<String>,
+    pub check: Result<DiffCheck, GitError>,
+    pub patch_id: Result<Option<String>, GitError>,
+}
+
+/// The outcome of a check.
+#[derive(Debug, Clone)]
+pub(crate) struct Checked {
+    check: DiffCheck,
+    /// The patch id, if the engine computed it on the way.
+    patch_id: Option<Option<String>>,
 }
 
 /// The question to the engine whether a diff applies.

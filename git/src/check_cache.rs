@@ -27,18 +27,26 @@ pub(crate) struct CheckKey([u8; 32]);
 
 impl CheckKey {
     pub(crate) async fn new(commits: &[Option<&str>], diff: &str) -> Result<Self, GitError> {
+        if diff.len() <= INLINE_BYTES {
+            return Ok(Self::of(commits, diff));
+        }
+        let (hasher, diff) = (Self::hasher(commits), diff.to_owned());
+        let hashing = tokio::task::spawn_blocking(move || Self(hasher.chain_update(diff).finalize().into()));
+        hashing.await.map_err(|error| GitError::failed("hashing the diff", error))
+    }
+
+    /// Takes long for a large diff.
+    pub(crate) fn of(commits: &[Option<&str>], diff: &str) -> Self {
+        Self(Self::hasher(commits).chain_update(diff).finalize().into())
+    }
+
+    fn hasher(commits: &[Option<&str>]) -> Sha256 {
         let mut hasher = Sha256::new();
         for commit in commits {
             hasher.update(commit.unwrap_or_default());
             hasher.update([0]);
         }
-        if diff.len() <= INLINE_BYTES {
-            hasher.update(diff);
-            return Ok(Self(hasher.finalize().into()));
-        }
-        let diff = diff.to_owned();
-        let hashing = tokio::task::spawn_blocking(move || Self(hasher.chain_update(diff).finalize().into()));
-        hashing.await.map_err(|error| GitError::failed("hashing the diff", error))
+        hasher
     }
 }
 
@@ -66,6 +74,10 @@ impl<V: Clone> Checks<V> {
         self.done.get(key)
     }
 
+    pub(crate) fn remember(&self, key: CheckKey, outcome: V) {
+        self.done.insert(key, outcome);
+    }
+
     /// The outcome of the running check, or else of the one that `start` makes. It is remembered if `is_remembered` says
     /// so.
     ///
@@ -80,7 +92,7 @@ impl<V: Clone> Checks<V> {
         if let Ok(outcome) = &outcome
             && is_remembered(outcome)
         {
-            self.done.insert(key, outcome.clone());
+            self.remember(key, outcome.clone());
         }
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, check| check.upgrade().is_some_and(|check| check.peek().is_none()));

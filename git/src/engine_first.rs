@@ -65,7 +65,16 @@ impl Inner {
         engine: impl FnOnce(&Engine) -> Result<T, Declined> + Send + 'static,
         git: impl Future<Output = Result<T, GitError>>,
     ) -> Result<T, GitError> {
-        let own = self.ask_engine(engine).await;
+        self.settle(question, self.ask_engine(engine).await, git).await
+    }
+
+    /// The answer of the engine if there is one and it counts, otherwise that of `git`.
+    pub(crate) async fn settle<T: PartialEq + Debug>(
+        &self,
+        question: &'static str,
+        own: Option<T>,
+        git: impl Future<Output = Result<T, GitError>>,
+    ) -> Result<T, GitError> {
         match own {
             Some(own) if self.settings.engine == EngineMode::Auto => {
                 self.count_engine();

@@ -8,6 +8,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::discovery::check_name;
+use crate::engine::{Declined, Engine};
 use crate::repository::Session;
 use crate::{GitError, Repository};
 
@@ -50,6 +52,16 @@ impl Repository {
         if text.starts_with('-') || text.contains(['\n', '\0']) {
             return Err(GitError::bad_target(text, "expected A..B or a commit"));
         }
+        let own = plain_range(text);
+        let engine = move |engine: &Engine| {
+            let (from, to) = own.ok_or(Declined("an expression"))?;
+            let excluded = from.map(|from| engine.resolve(&from)).transpose()?;
+            Ok(Revisions { tips: vec![engine.resolve(&to)?], excluded: excluded.into_iter().collect() })
+        };
+        self.0.ask("range", engine, self.resolve_revisions_with_git(text)).await
+    }
+
+    pub(crate) async fn resolve_revisions_with_git(&self, text: &str) -> Result<Revisions, GitError> {
         let mut session = self.session().await?;
         let git = session.registered("resolving the commits").stdout_limit(MAX_FILE_BYTES);
         let output = session.try_run(git.args(["rev-parse", "--revs-only", text]), &[]).await?;
@@ -71,18 +83,26 @@ impl Repository {
         if name.starts_with('-') || name.contains(['\n', '\0']) {
             return Ok(None);
         }
-        Ok(self.session().await?.find_commit_with_git(name).await?.ok())
+        Ok(self.find_commit(name).await?.ok())
     }
 
     /// The commit that an object is or that a tag leads to. `None` for trees, blobs and missing objects.
     pub async fn peel_to_commit(&self, id: &str) -> Result<Option<String>, GitError> {
         self.0.check_id(Some(id))?;
-        self.session().await?.find_object_as(id, "commit").await
+        let name = id.to_owned();
+        let git = async { self.session().await?.find_object_as(id, "commit").await };
+        self.0.ask("commit", move |engine: &Engine| engine.resolve(&name).map(Some), git).await
     }
 
     /// Those of `ids` that this repository has as commits, or as tags of commits.
     pub async fn known_commits(&self, ids: &[String]) -> Result<Vec<String>, GitError> {
-        let ids: Vec<_> = ids.iter().filter(|id| self.0.layout.is_id(id)).collect();
+        let ids: Vec<String> = ids.iter().filter(|id| self.0.layout.is_id(id)).cloned().collect();
+        let all = ids.clone();
+        let engine = move |engine: &Engine| all.iter().map(|id| engine.resolve(id)).collect();
+        self.0.ask("commits", engine, self.known_commits_with_git(&ids)).await
+    }
+
+    pub(crate) async fn known_commits_with_git(&self, ids: &[String]) -> Result<Vec<String>, GitError> {
         let input: String = ids.iter().map(|id| format!("{id}^{{commit}}\n")).collect();
         let mut session = self.session().await?;
         let git = session.scratch("looking up commits").stdout_limit(usize::MAX);
@@ -98,10 +118,21 @@ impl Repository {
         excluded: &[String],
         walk: Walk,
     ) -> Result<Vec<CommitRecord>, GitError> {
-        let mut input = String::new();
         for id in tips.iter().chain(excluded) {
             self.0.check_id(Some(id))?;
         }
+        let (all, ends) = (tips.to_vec(), excluded.to_vec());
+        let engine = move |engine: &Engine| engine.list_commits(&all, &ends, walk);
+        self.0.ask("commits", engine, self.list_commits_with_git(tips, excluded, walk)).await
+    }
+
+    pub(crate) async fn list_commits_with_git(
+        &self,
+        tips: &[String],
+        excluded: &[String],
+        walk: Walk,
+    ) -> Result<Vec<CommitRecord>, GitError> {
+        let mut input = String::new();
         tips.iter().for_each(|id| input.push_str(&format!("{id}\n")));
         excluded.iter().for_each(|id| input.push_str(&format!("^{id}\n")));
         let options = match walk {
@@ -160,6 +191,11 @@ impl Repository {
     /// The tree of a commit; `None` is the empty tree.
     pub async fn tree_of(&self, commit: Option<&str>) -> Result<String, GitError> {
         self.0.check_id(commit)?;
+        let name = commit.map(str::to_owned);
+        self.0.ask("tree", move |engine: &Engine| engine.tree(name.as_deref()), self.tree_with_git(commit)).await
+    }
+
+    pub(crate) async fn tree_with_git(&self, commit: Option<&str>) -> Result<String, GitError> {
         match commit {
             Some(commit) => {
                 let tree = self.session().await?.find_object_as(commit, "tree").await?;
@@ -177,6 +213,12 @@ impl Repository {
     pub async fn changed_paths(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         self.0.check_id(Some(from))?;
         self.0.check_id(Some(to))?;
+        let (old, new) = (from.to_owned(), to.to_owned());
+        let engine = move |engine: &Engine| engine.changed_paths(&old, &new);
+        self.0.ask("changed files", engine, self.changed_paths_with_git(from, to)).await
+    }
+
+    pub(crate) async fn changed_paths_with_git(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         let mut session = self.session().await?;
         let git = session.scratch("comparing the files").stdout_limit(usize::MAX);
         let options = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=none"];
@@ -188,6 +230,16 @@ impl Repository {
     /// The content of a file in a commit, at most 1 MiB of it. `None` if the commit has no such file.
     pub async fn read_committed_file(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         self.0.check_id(Some(commit))?;
+        let (id, name) = (commit.to_owned(), path.to_owned());
+        let engine = move |engine: &Engine| engine.read_file(&id, &name, MAX_FILE_BYTES);
+        self.0.ask("file", engine, self.read_committed_file_with_git(commit, path)).await
+    }
+
+    pub(crate) async fn read_committed_file_with_git(
+        &self,
+        commit: &str,
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, GitError> {
         let mut session = self.session().await?;
         let git = session.scratch("reading a file").stdout_limit(MAX_FILE_BYTES);
         let output = session.try_run(git.args(["cat-file", "blob", &format!("{commit}:{path}")]), &[]).await?;
@@ -242,6 +294,13 @@ impl CommitRecord {
         let parents = parents.split(' ').filter(|id| !id.is_empty()).map(str::to_owned).collect();
         Some(Self { id, tree, parents, subject })
     }
+}
+
+/// The ends of `A..B`, or the name of one commit. `None` for any other expression.
+fn plain_range(text: &str) -> Option<(Option<String>, String)> {
+    let (from, to) = text.split_once("..").map_or((None, text), |(from, to)| (Some(from), to));
+    let is_plain = from.into_iter().chain([to]).all(|name| check_name(name).is_ok() && !name.starts_with('.'));
+    is_plain.then(|| (from.map(str::to_owned), to.to_owned()))
 }
 
 /// What a remote repository answers about its refs.

@@ -25,6 +25,7 @@ mod tree_diff;
 mod unshown_changes;
 mod user_working_tree;
 
+pub use apply::SubmittedDiff;
 pub use discovery::{ClientRepo, RepoLocation};
 pub use engine_first::{AnswerCounts, EngineState};
 pub use error::GitError;

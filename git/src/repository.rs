@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::git_engine_mode::EngineMode;
-use domain::review::{DiffCheck, HeadCheck};
+use domain::review::HeadCheck;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::process::Child;
@@ -15,9 +15,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::apply::Checked;
 use crate::check_cache::Checks;
 use crate::discovery::{self, ClientRepo, RepoLayout, RepoLocation};
-use crate::engine::{Declined, Engine};
+use crate::engine::{self, Declined, Engine};
 use crate::process::{Env, GitCommand, Output};
 use crate::scratch_repo::ScratchRepo;
 use crate::{EngineState, GitError};
@@ -34,7 +35,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Arc<GitSettings>,
     /// `None` until git has said what the object format is.
     pub(crate) engine: Option<Arc<Engine>>,
-    pub(crate) base_checks: Checks<DiffCheck>,
+    pub(crate) base_checks: Checks<Checked>,
     pub(crate) head_checks: Checks<Option<HeadCheck>>,
 }
 
@@ -78,16 +79,22 @@ impl Repository {
         trusted: bool,
         settings: Arc<GitSettings>,
     ) -> Result<Repository, GitError> {
-        Self::open_layout(discovery::find(dir)?, scratch_root, trusted, settings).await
+        Self::open_layout(discovery::find(dir)?, scratch_root, trusted, None, settings).await
     }
 
-    /// Opens the repository at a location that is known already.
+    /// Opens the repository at a location that is known already, and the objects that a push brings. Git is started only
+    /// if HEAD does not show the object format.
     pub async fn open_at(
         location: &RepoLocation,
         scratch_root: &Path,
         settings: Arc<GitSettings>,
     ) -> Result<Repository, GitError> {
-        let repository = Self::open_layout(location.layout.clone(), scratch_root, false, settings).await?;
+        let layout = location.layout.clone();
+        let format = match settings.engine {
+            EngineMode::Auto => engine::find_object_format(&layout),
+            EngineMode::Git | EngineMode::Both => None,
+        };
+        let repository = Self::open_layout(layout, scratch_root, false, format, settings).await?;
         repository.0.scratch.copy_shallow_commits(&repository.0.layout)?;
         Ok(repository)
     }
@@ -96,22 +103,20 @@ impl Repository {
         layout: RepoLayout,
         scratch_root: &Path,
         trusted: bool,
+        format: Option<&str>,
         settings: Arc<GitSettings>,
     ) -> Result<Repository, GitError> {
         let scratch = ScratchRepo::claim(scratch_root, &layout.root)?;
         let (base_checks, head_checks) = (Checks::default(), Checks::default());
         let mut inner = Inner { layout, scratch, trusted, settings, engine: None, base_checks, head_checks };
-        let mut session = Session::start(&inner).await?;
-        let git = session.registered("reading the object format").args(["rev-parse", "--show-object-format"]);
-        let output = session.try_run(git, &[]).await?;
-        drop(session);
-        let format = output.text();
-        if !output.success || !matches!(format.as_str(), "sha1" | "sha256") {
-            return Err(GitError::failed("opening the repository", output.stderr()));
-        }
-        inner.layout.format = format;
+        inner.layout.format = match format {
+            Some(format) => format.to_owned(),
+            None => Session::start(&inner).await?.object_format().await?,
+        };
         inner.scratch.build(&inner.layout)?;
-        inner.engine = Engine::new(&inner.layout, inner.settings.engine_state.cache()).map(Arc::new);
+        let further = inner.layout.incoming_objects.iter().cloned().chain([inner.scratch.repo().join("objects")]);
+        let engine = Engine::new(&inner.layout, further.collect(), inner.settings.engine_state.cache());
+        inner.engine = engine.map(Arc::new);
         Ok(Repository(Arc::new(inner)))
     }
 
@@ -264,6 +269,17 @@ impl<'a> Session<'a> {
             self.cleanup.kill_child().await;
         }
         result.unwrap_or(Err(GitError::TimedOut { after: self.repo.settings.time_limit }))
+    }
+
+    /// The object format of the registered repository.
+    async fn object_format(&mut self) -> Result<String, GitError> {
+        let git = self.registered("reading the object format").args(["rev-parse", "--show-object-format"]);
+        let output = self.try_run(git, &[]).await?;
+        let format = output.text();
+        if output.success && matches!(format.as_str(), "sha1" | "sha256") {
+            return Ok(format);
+        }
+        Err(GitError::failed("opening the repository", output.stderr()))
     }
 
     /// As [`Repository::find_commit`].

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use crate::discovery::{check_branch, check_name};
 use crate::engine::{Declined, Engine};
+use crate::history::CommitRecord;
 use crate::repository::Session;
 use crate::{GitError, Repository};
 
@@ -136,16 +137,29 @@ impl Session<'_> {
 
     /// Reads the parent from the commit object. In a shallow clone, git reports the oldest commit as a root commit.
     async fn first_parent(&mut self, target: &str, commit: &str) -> Result<Option<String>, GitError> {
-        let git = self.registered("reading the commit").args(["cat-file", "commit", commit]);
-        let text = self.run(git, &[]).await?.text();
-        let header = text.lines().take_while(|line| !line.is_empty());
-        let Some(parent) = header.filter_map(|line| line.strip_prefix("parent ")).next() else { return Ok(None) };
-        let found = self.find_commit(parent).await?;
+        let id = commit.to_owned();
+        let engine = move |engine: &Engine| engine.first_parent(&id);
+        let parent = self.repo.ask("parents", engine, self.first_parent_with_git(commit)).await?;
+        let Some(parent) = parent else { return Ok(None) };
+        let found = self.find_commit(&parent).await?;
         let missing = |_| GitError::bad_target(target, "its parent is not in this clone; give target.base");
         found.map(Some).map_err(missing)
     }
 
+    async fn first_parent_with_git(&mut self, commit: &str) -> Result<Option<String>, GitError> {
+        let git = self.registered("reading the commit").args(["cat-file", "commit", commit]);
+        let text = self.run(git, &[]).await?.text();
+        let header = text.lines().take_while(|line| !line.is_empty());
+        Ok(header.filter_map(|line| line.strip_prefix("parent ")).next().map(str::to_owned))
+    }
+
     async fn merge_base(&mut self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+        let (from, to) = (one.to_owned(), other.to_owned());
+        let engine = move |engine: &Engine| engine.merge_base(&from, &to).map(Some);
+        self.repo.ask("common ancestor", engine, self.merge_base_with_git(one, other)).await
+    }
+
+    pub(crate) async fn merge_base_with_git(&mut self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         let git = self.registered("looking for the common ancestor").args(["merge-base", one, other]);
         let output = self.try_run(git, &[]).await?;
         let id = output.text();
@@ -157,6 +171,20 @@ impl Session<'_> {
     }
 
     async fn list_commits(&mut self, base: Option<&str>, head: &str) -> Result<(Vec<TargetCommit>, u64), GitError> {
+        let (from, to) = (base.map(str::to_owned), head.to_owned());
+        let engine = move |engine: &Engine| {
+            let from = from.ok_or(Declined("a whole history"))?;
+            let all = engine.commits_since(&from, &to)?;
+            Ok((shown(&all), all.len() as u64))
+        };
+        self.repo.ask("commits", engine, self.list_commits_with_git(base, head)).await
+    }
+
+    pub(crate) async fn list_commits_with_git(
+        &mut self,
+        base: Option<&str>,
+        head: &str,
+    ) -> Result<(Vec<TargetCommit>, u64), GitError> {
         let range = base.map_or_else(|| head.to_owned(), |base| format!("{base}..{head}"));
         let max_count = format!("--max-count={MAX_COMMITS}");
         let git = self.registered("listing the commits").stdout_limit(MAX_LOG_BYTES);
@@ -185,6 +213,13 @@ fn parse_log(output: &str) -> Vec<TargetCommit> {
         _ => None,
     };
     lines.chunks(2).filter_map(commit).collect()
+}
+
+/// The commits that a target lists.
+pub(crate) fn shown(commits: &[CommitRecord]) -> Vec<TargetCommit> {
+    let commit =
+        |commit: &CommitRecord| TargetCommit { id: commit.id.clone(), subject: display_subject(&commit.subject) };
+    commits.iter().take(MAX_COMMITS).map(commit).collect()
 }
 
 /// Truncates the subject and replaces invisible characters.

@@ -4,9 +4,9 @@
 use std::fs;
 
 use domain::diff::{self, apply_parts};
-use domain::git_engine_mode::EngineMode;
 
-use crate::apply::{applies, apply_in_process, with_final_newline};
+use crate::apply::with_final_newline;
+use crate::engine::Engine;
 use crate::process::Output;
 use crate::repository::Session;
 use crate::{GitError, Repository};
@@ -41,12 +41,17 @@ impl Repository {
         self.0.check_size(diff)?;
         self.0.check_id(base)?;
         self.0.check_id(Some(tree))?;
-        let own = self.0.ask_engine(apply_in_process(base, &with_final_newline(diff))).await;
-        let wanted = applies(tree.to_owned());
-        if self.0.settings.engine == EngineMode::Auto && own.as_ref() == Some(&wanted) {
-            self.0.count_engine();
-            return Ok(Vec::new());
-        }
+        let (from, to, text) = (base.map(str::to_owned), tree.to_owned(), with_final_newline(diff));
+        let engine = move |engine: &Engine| engine.differing_files(from.as_deref(), &text, &to);
+        self.0.ask("differing files", engine, self.differing_files_with_git(base, diff, tree)).await
+    }
+
+    async fn differing_files_with_git(
+        &self,
+        base: Option<&str>,
+        diff: &str,
+        tree: &str,
+    ) -> Result<Vec<String>, GitError> {
         let mut session = self.session_with_index().await?;
         let text = with_final_newline(diff);
         let parts = apply_parts(&text);
@@ -55,8 +60,6 @@ impl Repository {
             Ok(Err(rejection)) => Err(GitError::DoesNotApply { message: rejection.message }),
             Err(error) => Err(error),
         };
-        let by_git = result.as_ref().map(|tree| applies(tree.clone()));
-        self.0.count_git("check", own.as_ref(), by_git.as_ref().map_err(|error| *error));
         let result = result?;
         if result == tree {
             return Ok(Vec::new());

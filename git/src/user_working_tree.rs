@@ -27,6 +27,21 @@ impl UserRepo {
         Err(GitError::NotARepository { dir: dir.to_owned() })
     }
 
+    /// The working tree that contains `dir`, and the branch that is checked out there, as [`Self::current_branch`] says.
+    pub async fn find_with_branch(dir: &Path) -> Result<(Self, Option<String>), GitError> {
+        let names = ["rev-parse", "--show-toplevel", "--symbolic-full-name", "HEAD"];
+        let output = Self::at(dir.to_owned()).try_git(names).await?;
+        let text = output.text();
+        if let (true, Some((root, head))) = (output.success, text.rsplit_once('\n')) {
+            let branch = head.strip_prefix("refs/heads/").map(str::to_owned);
+            return Ok((Self::at(root.into()), branch));
+        }
+        // A repository without commits, or a folder outside of one.
+        let repo = Self::find(dir).await?;
+        let branch = repo.current_branch().await?;
+        Ok((repo, branch))
+    }
+
     /// Uses `dir` as it is, whether or not it is in a repository.
     pub fn at(dir: PathBuf) -> Self {
         Self { root: dir, env: Env::Caller, index: None }
@@ -79,6 +94,14 @@ impl UserRepo {
         let name = format!("{name}^{{commit}}");
         let output = self.try_git(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).await?;
         Ok(output.success.then(|| output.text()))
+    }
+
+    /// The first of `names` that resolves to a commit. Git gives up at an upstream that is not set, so that comes last.
+    pub async fn find_first_commit<'n>(&self, names: &[&'n str]) -> Result<Option<&'n str>, GitError> {
+        let input: String = names.iter().map(|name| format!("{name}^{{commit}}\n")).collect();
+        let mut git = self.command(["cat-file", "--batch-check=%(objecttype)"]);
+        let found = run(&mut git, input.as_bytes()).await?.text();
+        Ok(names.iter().zip(found.lines()).find(|(_, line)| *line == "commit").map(|(name, _)| *name))
     }
 
     pub async fn has_commit(&self, id: &str) -> Result<bool, GitError> {

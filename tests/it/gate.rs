@@ -3,6 +3,7 @@
 mod adversarial;
 mod client_hooks;
 mod decisions;
+mod git_processes;
 mod installed_guards;
 mod revert;
 mod tandem_workflow;

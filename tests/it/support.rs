@@ -6,6 +6,7 @@ pub(crate) mod broker;
 pub(crate) mod client;
 pub(crate) mod command;
 pub(crate) mod conformance_suite;
+pub(crate) mod counting_git;
 pub(crate) mod database;
 pub(crate) mod dedicated;
 pub(crate) mod http_receiver;

@@ -16,7 +16,7 @@ use domain::{
     },
     text::{count, short_commit},
 };
-use git::{GitError, Repository};
+use git::{GitError, Repository, SubmittedDiff};
 use std::{sync::Arc, time::Instant};
 
 /// Longer diffs are parsed on a blocking thread.
@@ -57,6 +57,13 @@ struct Base {
     is_named: bool,
 }
 
+/// The base of a submitted diff.
+enum GivenBase<'a> {
+    Known(Base),
+    /// A name that is resolved now; without one, HEAD.
+    Name(Option<&'a str>),
+}
+
 impl Submissions {
     /// Prepares the first content of a review. A diff that does not apply is accepted: the base may move before a
     /// reviewer claims it. A repeat of an earlier call gets the content of that call, even if HEAD or a branch has moved
@@ -81,7 +88,7 @@ impl Submissions {
             (Some(target), _) => self.diff_target(self.projects.repository(project)?, texts, &target, skip).await?,
             (None, Some(diff)) => {
                 let repository = self.projects.repository(project)?;
-                let base = resolve_base(repository, request.base.as_deref()).await?;
+                let base = GivenBase::Name(request.base.as_deref());
                 self.check_diff(repository, texts, diff.clone(), base, skip).await?
             }
             (None, None) => Draft::new(texts, None, None),
@@ -126,7 +133,7 @@ impl Submissions {
             return Ok(keep_diff(&active, &review.round, texts).with_target(target));
         }
         let repository = self.repository(review)?;
-        let base = if keeps_base { kept_base(review, &active) } else { resolve_base(repository, base).await? };
+        let base = if keeps_base { GivenBase::Known(kept_base(review, &active)) } else { GivenBase::Name(base) };
         Ok(self.check_diff(repository, texts, diff, base, skip).await?.with_target(target))
     }
 
@@ -181,7 +188,7 @@ impl Submissions {
             subjects.chain([&diff]).map(|text| Text::new("target", Unlimited, Some(text))).collect();
         self.shared.refuse_secrets(&texts_of_target).await?;
         let base = Base { commit: target.base.clone(), is_named: true };
-        let prepared = self.check_diff(repository, texts, diff, base, skip).await?;
+        let prepared = self.check_diff(repository, texts, diff, GivenBase::Known(base), skip).await?;
         Ok(prepared.with_target(Some(Box::new(target))))
     }
 
@@ -190,16 +197,27 @@ impl Submissions {
         let started = Instant::now();
         let outcome = repository.check(base, diff).await;
         self.shared.metrics.git_check_seconds.observe(started.elapsed().as_secs_f64());
-        let Ok(DiffCheck::Fails { message }) = outcome else { return outcome };
-        let tried = match base {
-            None => "the empty tree".to_owned(),
-            Some(base) => {
-                let head = repository.resolve_base(None).await.ok().flatten();
-                let is_head = if head.as_deref() == Some(base) { " (HEAD)" } else { "" };
-                format!("{}{is_head}", short_commit(base))
+        name_commit(repository, base, outcome).await
+    }
+
+    /// Checks a submitted diff against its base, and resolves the base if it is not known yet.
+    async fn check_submitted(
+        &self,
+        repository: &Repository,
+        base: GivenBase<'_>,
+        diff: &str,
+    ) -> Result<(Base, SubmittedDiff), BrokerError> {
+        let started = Instant::now();
+        let (submitted, is_named) = match base {
+            GivenBase::Known(Base { commit, is_named }) => {
+                let (check, patch_id) = repository.check_with_patch_id(commit.as_deref(), diff).await;
+                (SubmittedDiff { base: commit, check, patch_id }, is_named)
             }
+            GivenBase::Name(name) => (repository.check_on(name, diff).await.map_err(bad_base)?, name.is_some()),
         };
-        Ok(DiffCheck::Fails { message: format!("checked against {tried}: {message}") })
+        self.shared.metrics.git_check_seconds.observe(started.elapsed().as_secs_f64());
+        let check = name_commit(repository, submitted.base.as_deref(), submitted.check).await;
+        Ok((Base { commit: submitted.base.clone(), is_named }, SubmittedDiff { check, ..submitted }))
     }
 
     /// Checks a diff against HEAD, unless HEAD is its base. A failure names the commit that git tried.
@@ -273,7 +291,7 @@ impl Submissions {
         let texts = text_only(&active.intent, active.description.as_ref());
         let skips = !review.checks_diffs();
         let offered = if skips { self.check_offered_patch(review, &text).await? } else { DiffCheck::Skipped };
-        let prepared = self.check_diff(repository, texts, text, base, skips).await?;
+        let prepared = self.check_diff(repository, texts, text, GivenBase::Known(base), skips).await?;
         let (Round { content_hash, diff: Some(mut diff), .. }, Some(text)) = (prepared.round, &prepared.content.diff)
         else {
             return Err(BrokerError::CheckFailed { why: "the counter-patch has no diff".into() });
@@ -299,19 +317,23 @@ impl Submissions {
         repository: &Repository,
         texts: Content,
         diff: String,
-        base: Base,
+        base: GivenBase<'_>,
         skip: bool,
     ) -> Result<Draft, BrokerError> {
-        let Base { commit: base, is_named: base_named } = base;
         let (summary, diff) = parse_diff(diff).await?;
         self.refuse_flags(&summary)?;
-        let (check, patch_id) = if skip {
-            (DiffCheck::Skipped, repository.patch_id(&diff).await)
+        let (base, SubmittedDiff { check, patch_id, .. }) = if skip {
+            let base = match base {
+                GivenBase::Known(base) => base,
+                GivenBase::Name(name) => resolve_base(repository, name).await?,
+            };
+            let patch_id = repository.patch_id(&diff).await;
+            (base, SubmittedDiff { base: None, check: Ok(DiffCheck::Skipped), patch_id })
         } else {
-            let (outcome, patch_id) =
-                tokio::join!(self.check(repository, base.as_deref(), &diff), repository.patch_id(&diff));
-            (outcome.unwrap_or_else(|error| DiffCheck::Unknown { why: error.to_string() }), patch_id)
+            self.check_submitted(repository, base, &diff).await?
         };
+        let Base { commit: base, is_named: base_named } = base;
+        let check = check.unwrap_or_else(|error| DiffCheck::Unknown { why: error.to_string() });
         // Git computes no patch id for a diff that it cannot parse; the check says why.
         let patch_id = patch_id.unwrap_or_default();
         let facts = DiffFacts { base_commit: base.clone(), base_named, patch_id, check, head: None };
@@ -338,6 +360,24 @@ impl Submissions {
             .collect();
         if flags.is_empty() { Ok(()) } else { Err(BrokerError::FlaggedDiff { flags }) }
     }
+}
+
+/// Names the commit that a diff was tried on, if it does not apply.
+async fn name_commit(
+    repository: &Repository,
+    base: Option<&str>,
+    outcome: Result<DiffCheck, GitError>,
+) -> Result<DiffCheck, GitError> {
+    let Ok(DiffCheck::Fails { message }) = outcome else { return outcome };
+    let tried = match base {
+        None => "the empty tree".to_owned(),
+        Some(base) => {
+            let head = repository.resolve_base(None).await.ok().flatten();
+            let is_head = if head.as_deref() == Some(base) { " (HEAD)" } else { "" };
+            format!("{}{is_head}", short_commit(base))
+        }
+    };
+    Ok(DiffCheck::Fails { message: format!("checked against {tried}: {message}") })
 }
 
 fn text_only(intent: &str, description: Option<&String>) -> Content {
@@ -406,10 +446,15 @@ fn kept_base(review: &Review, active: &Content) -> Base {
 
 /// The commit of a base that the caller names, or else HEAD.
 async fn resolve_base(repository: &Repository, base: Option<&str>) -> Result<Base, BrokerError> {
-    match repository.resolve_base(base).await {
-        Err(GitError::UnknownBase { base, message }) => Err(BrokerError::BadBase { base, message }),
-        Err(GitError::BadBase { base, why }) => Err(BrokerError::BadBase { base, message: why.into() }),
-        resolved => Ok(Base { commit: resolved?, is_named: base.is_some() }),
+    let commit = repository.resolve_base(base).await.map_err(bad_base)?;
+    Ok(Base { commit, is_named: base.is_some() })
+}
+
+fn bad_base(error: GitError) -> BrokerError {
+    match error {
+        GitError::UnknownBase { base, message } => BrokerError::BadBase { base, message },
+        GitError::BadBase { base, why } => BrokerError::BadBase { base, message: why.into() },
+        error => error.into(),
     }
 }
 

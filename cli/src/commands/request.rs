@@ -31,7 +31,7 @@ use domain::{
     review::{Status, TargetKind},
     text::escape,
 };
-use git::UserRepo;
+use git::ClientRepo;
 use std::{fmt::Write as _, path::PathBuf};
 
 const MAX_FILES: usize = 20;
@@ -168,7 +168,7 @@ impl RequestArgs {
             return Ok(None);
         }
         let is_open = |status: Status| status.is_open() || status == Status::ChangesRequested;
-        let folder = UserRepo::find(&caller.dir).await.ok().and_then(|repo| Some(repo.root().file_name()?.to_owned()));
+        let folder = ClientRepo::find(&caller.dir).and_then(|repo| Some(repo.root.file_name()?.to_owned()));
         let project = self.project.clone().or_else(|| Some(folder?.to_string_lossy().into_owned()));
         let is_here = |review: &ReviewRow| review.proposer.project.is_none() || review.proposer.project == project;
         let reviews = proposals_of_branch(caller, branch).await?;

@@ -32,9 +32,22 @@ impl Algorithm {
         }
     }
 
-    /// The id of an object.
+    /// The id of a new object. Declines content that was made to have the id of other content.
     pub(crate) fn object_id(self, kind: Kind, content: &[u8]) -> Result<ObjectId, Declined> {
-        let mut hasher = Hasher::new(self);
+        self.hash(Hasher::new(self), kind, content)
+    }
+
+    /// The id of an object that the repository has. Like git, this does not look for collisions when it reads, which
+    /// takes a tenth of the time.
+    pub(crate) fn stored_object_id(self, kind: Kind, content: &[u8]) -> Result<ObjectId, Declined> {
+        let hasher = match self {
+            Self::Sha1 => Hasher::Sha1(Box::new(sha1_checked::Sha1::builder().detect_collision(false).build())),
+            Self::Sha256 => Hasher::new(self),
+        };
+        self.hash(hasher, kind, content)
+    }
+
+    fn hash(self, mut hasher: Hasher, kind: Kind, content: &[u8]) -> Result<ObjectId, Declined> {
         hasher.update(format!("{} {}\0", kind.name(), content.len()).as_bytes());
         hasher.update(content);
         hasher.finish()
@@ -72,10 +85,10 @@ pub(crate) struct ObjectId {
 impl ObjectId {
     /// An id of the length of `bytes`; longer ones are cut off.
     pub(crate) fn new(bytes: &[u8]) -> Self {
-        let mut id = Self { bytes: [0; 32], len: 0 };
-        for (to, from) in id.bytes.iter_mut().zip(bytes) {
-            *to = *from;
-            id.len += 1;
+        let from = bytes.get(..32).unwrap_or(bytes);
+        let mut id = Self { bytes: [0; 32], len: from.len() as u8 };
+        if let Some(to) = id.bytes.get_mut(..from.len()) {
+            to.copy_from_slice(from);
         }
         id
     }

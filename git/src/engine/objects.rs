@@ -59,8 +59,9 @@ pub(crate) struct Objects {
     pub(crate) algorithm: Algorithm,
     /// Different for every repository of this process.
     serial: u64,
-    folder: PathBuf,
-    /// The own folder and the borrowed ones, as of the last scan.
+    /// The own folder, and further ones that it does not name.
+    folders: Vec<PathBuf>,
+    /// These folders and the borrowed ones, as of the last scan.
     stores: RwLock<Arc<Vec<Store>>>,
     cache: Arc<ObjectCache>,
 }
@@ -73,9 +74,10 @@ struct Store {
 }
 
 impl Objects {
-    pub(crate) fn new(folder: PathBuf, algorithm: Algorithm, cache: Arc<ObjectCache>) -> Self {
+    pub(crate) fn new(folder: PathBuf, further: Vec<PathBuf>, algorithm: Algorithm, cache: Arc<ObjectCache>) -> Self {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
-        Self { algorithm, serial: SERIAL.fetch_add(1, Relaxed), folder, stores: RwLock::default(), cache }
+        let folders = [vec![folder], further].concat();
+        Self { algorithm, serial: SERIAL.fetch_add(1, Relaxed), folders, stores: RwLock::default(), cache }
     }
 
     fn stores(&self) -> Arc<Vec<Store>> {
@@ -103,14 +105,14 @@ impl Objects {
             packs_left -= packs.len();
             Store { folder, packs }
         };
-        let stores = object_folders(&self.folder).into_iter().map(store).collect();
+        let stores = object_folders(&self.folders).into_iter().map(store).collect();
         *self.stores.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stores);
     }
 }
 
-/// `folder` and the folders that it borrows from, directly or not.
-fn object_folders(folder: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![folder.to_owned()];
+/// The folders, and those that they borrow from, directly or not.
+fn object_folders(own: &[PathBuf]) -> Vec<PathBuf> {
+    let mut folders = own.to_vec();
     let mut seen: HashSet<PathBuf> = folders.iter().cloned().collect();
     let mut level = folders.clone();
     for _ in 0..MAX_ALTERNATES_DEPTH {
@@ -184,7 +186,7 @@ impl<'a> ObjectReader<'a> {
                 self.find(id)?.ok_or(Declined("a missing object"))?
             }
         };
-        if self.algorithm().object_id(object.kind, &object.content)? != *id {
+        if self.algorithm().stored_object_id(object.kind, &object.content)? != *id {
             return Err(Declined("an object with another hash"));
         }
         self.cache(key, &object);

@@ -60,7 +60,8 @@ impl Refs {
         ["shallow", "info/grafts"].iter().any(|file| self.common_dir.join(file).exists())
     }
 
-    fn find(&self, name: &str) -> Result<ObjectId, Declined> {
+    /// The id that a name leads to.
+    pub(crate) fn find(&self, name: &str) -> Result<ObjectId, Declined> {
         const NOT_FOUND: Declined = Declined("no such ref");
         if self.common_dir.join("reftable").exists() {
             return Err(Declined("a reftable"));

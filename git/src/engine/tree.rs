@@ -71,10 +71,16 @@ impl Mode {
 pub(crate) struct Entry<'a> {
     pub(crate) bits: u32,
     pub(crate) name: &'a [u8],
-    pub(crate) id: ObjectId,
+    /// The entry as it is stored: mode, name and id.
+    pub(crate) stored: &'a [u8],
+    id: &'a [u8],
 }
 
 impl Entry<'_> {
+    pub(crate) fn id(&self) -> ObjectId {
+        ObjectId::new(self.id)
+    }
+
     /// Git sorts a folder as if its name ended in a slash.
     pub(crate) fn is_folder(&self) -> bool {
         self.bits == 0o040_000
@@ -116,8 +122,9 @@ impl<'a> Entries<'a> {
         let end = rest.iter().position(|&byte| byte == 0)?;
         let (name, rest) = (rest.get(..end)?, rest.get(end + 1..)?);
         let (id, rest) = rest.split_at_checked(self.algorithm.id_len())?;
+        let stored = self.rest.get(..self.rest.len() - rest.len())?;
         self.rest = rest;
-        Some(Entry { bits, name, id: ObjectId::new(id) })
+        Some(Entry { bits, name, stored, id })
     }
 }
 
@@ -147,7 +154,7 @@ pub(crate) fn find_entry(
     for entry in entries(content, reader.algorithm()) {
         let entry = entry?;
         if entry.name == name {
-            return Ok(Some((entry.mode()?, entry.id)));
+            return Ok(Some((entry.mode()?, entry.id())));
         }
     }
     Ok(None)

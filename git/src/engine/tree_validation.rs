@@ -59,7 +59,7 @@ impl CheckedTrees {
         for entry in entries(&content, reader.algorithm()) {
             let entry = entry?;
             files += match entry.is_folder() {
-                true => self.count_files(reader, &entry.id, depth + 1, found)?,
+                true => self.count_files(reader, &entry.id(), depth + 1, found)?,
                 false => 1,
             };
         }
@@ -75,7 +75,7 @@ impl CheckedTrees {
 }
 
 /// Checks a tree without those below it.
-fn check_entries(reader: &mut ObjectReader<'_>, content: &[u8]) -> Result<(), Declined> {
+pub(crate) fn check_entries(reader: &mut ObjectReader<'_>, content: &[u8]) -> Result<(), Declined> {
     let mut earlier: Vec<Entry<'_>> = Vec::new();
     for entry in entries(content, reader.algorithm()) {
         let entry = entry?;
@@ -88,7 +88,7 @@ fn check_entries(reader: &mut ObjectReader<'_>, content: &[u8]) -> Result<(), De
 fn check_entry(entry: &Entry<'_>, earlier: &[Entry<'_>]) -> Result<(), Declined> {
     let is_known_type = matches!(entry.bits & 0o170_000, 0o100_000 | 0o120_000 | 0o160_000) || entry.is_folder();
     let is_symlink = entry.bits & 0o170_000 == 0o120_000;
-    if !is_known_type || entry.id.is_null() || !is_allowed_name(entry.name, is_symlink) {
+    if !is_known_type || entry.id().is_null() || !is_allowed_name(entry.name, is_symlink) {
         return Err(Declined("a tree with an entry that git refuses"));
     }
     if let Some(last) = earlier.last()

@@ -1,5 +1,6 @@
 //! Replaces files in a git tree and computes the new tree objects of their folders, up to the root.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -112,26 +113,37 @@ impl Folder {
             changed.push((name, entry));
         }
         let is_changed = |name: &[u8]| changed.binary_search_by(|(other, _)| other.as_slice().cmp(name)).is_ok();
-        let mut all: Vec<(&[u8], Mode, ObjectId)> = Vec::new();
+        let new = changed.iter().filter_map(|(name, entry)| entry.map(|(mode, id)| (name.as_slice(), mode, id)));
+        let mut new: Vec<(&[u8], Mode, ObjectId)> = new.collect();
+        new.sort_by(|a, b| compare((a.0, a.1 == Mode::Folder), (b.0, b.1 == Mode::Folder)));
+        let mut new = new.into_iter().peekable();
+        let mut tree = Vec::with_capacity(content.len() + 64 * changed.len());
+        let mut count = changed.len();
         for entry in entries(&content, reader.algorithm()) {
             let entry = entry?;
-            let mode = entry.mode()?;
+            entry.mode()?;
+            count += 1;
+            let is_before = |new: &(&[u8], Mode, ObjectId)| {
+                compare((new.0, new.1 == Mode::Folder), (entry.name, entry.is_folder())) == Ordering::Less
+            };
+            while let Some(entry) = new.next_if(is_before) {
+                write_entry(&mut tree, entry);
+            }
             if !is_changed(entry.name) {
-                all.push((entry.name, mode, entry.id));
+                tree.extend_from_slice(entry.stored);
             }
         }
-        all.extend(changed.iter().filter_map(|(name, entry)| entry.map(|(mode, id)| (name.as_slice(), mode, id))));
-        reader.budget.take_steps(all.len())?;
-        if all.is_empty() {
+        new.for_each(|entry| write_entry(&mut tree, entry));
+        reader.budget.take_steps(count)?;
+        if tree.is_empty() {
             return Ok(None);
         }
-        all.sort_by(|a, b| compare((a.0, a.1 == Mode::Folder), (b.0, b.1 == Mode::Folder)));
-        let mut tree = Vec::with_capacity(content.len() + 64 * changed.len());
-        for (name, mode, id) in all {
-            for bytes in [mode.octal().as_bytes(), b" ", name, b"\0", id.as_bytes()] {
-                tree.extend_from_slice(bytes);
-            }
-        }
         reader.add(Kind::Tree, tree).map(Some)
+    }
+}
+
+fn write_entry(tree: &mut Vec<u8>, (name, mode, id): (&[u8], Mode, ObjectId)) {
+    for bytes in [mode.octal().as_bytes(), b" ", name, b"\0", id.as_bytes()] {
+        tree.extend_from_slice(bytes);
     }
 }

@@ -3,6 +3,7 @@
 //! in the way it says.
 
 mod cases;
+mod commits;
 mod generated;
 mod history;
 mod mutation;

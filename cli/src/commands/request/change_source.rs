@@ -78,7 +78,7 @@ impl Source {
             let diff = Some(read_file(file)?);
             return Ok(CreateReviewRequest { diff, base: self.base.clone(), ..Default::default() });
         }
-        let repo = UserRepo::find(dir).await.map_err(name_repo_option)?;
+        let (repo, branch) = UserRepo::find_with_branch(dir).await.map_err(name_repo_option)?;
         if self.staged || self.worktree {
             return self.uncommitted(&repo).await;
         }
@@ -94,12 +94,11 @@ impl Source {
                 let target = Some(TargetRequest { range, ..Default::default() });
                 Ok(CreateReviewRequest { target, ..described })
             }
-            (None, None) => self.branch(&repo).await,
+            (None, None) => self.branch(&repo, branch).await,
         }
     }
 
-    async fn branch(&self, repo: &UserRepo) -> Result<CreateReviewRequest, CliError> {
-        let branch = repo.current_branch().await?;
+    async fn branch(&self, repo: &UserRepo, branch: Option<String>) -> Result<CreateReviewRequest, CliError> {
         let base = match &self.base {
             Some(base) => base.clone(),
             None => default_base(repo, branch.as_deref()).await?,
@@ -149,12 +148,9 @@ async fn diff(repo: &UserRepo) -> Result<String, CliError> {
 }
 
 async fn default_base(repo: &UserRepo, branch: Option<&str>) -> Result<String, CliError> {
-    for base in BASES {
-        if Some(base) != branch && repo.resolve_commit(base).await?.is_some() {
-            return Ok(base.to_owned());
-        }
-    }
-    Err(CliError::usage(anyhow!("no base branch found; pass --base, --commit or --range")))
+    let bases: Vec<_> = BASES.into_iter().filter(|base| Some(*base) != branch).collect();
+    let found = repo.find_first_commit(&bases).await?.map(str::to_owned);
+    found.ok_or_else(|| CliError::usage(anyhow!("no base branch found; pass --base, --commit or --range")))
 }
 
 /// A proposal described by the subjects and messages of its commits, oldest first.
