@@ -160,7 +160,7 @@ impl GateSettings {
     /// Opens the gate on the database file of the broker.
     pub(crate) async fn open_gate(&self, location: &RepoLocation, caller: Caller) -> Result<Gate, GateFailure> {
         let store = self.open_database(caller).await?;
-        Ok(Gate::open(location, Some(store), self.policy(None)).await?)
+        Ok(Gate::open(location, Some(Box::new(store)), self.policy(None)).await?)
     }
 }
 

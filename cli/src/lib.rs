@@ -28,7 +28,6 @@ use client::BrokerArgs;
 use commands::*;
 use identity_args::IdentityArgs;
 use mcp_bridge as mcp;
-use review_args::ReviewArgs;
 use std::process::ExitCode;
 
 const USAGE: u8 = 2;
@@ -79,7 +78,7 @@ pub enum Command {
     /// Proposer: withdraw a review
     Cancel(review_actions::CancelArgs),
     /// Proposer: close a review
-    Close(ReviewArgs),
+    Close(review_actions::CloseArgs),
     /// List findings and update their status
     Issues(issues::Args),
     /// Show the live actors of the running broker

@@ -1,5 +1,6 @@
 //! Verifies the commits of a range: which are approved according to the database, and according to their receipts.
 
+use domain::approvals::ApprovalFilter;
 use git::UserRepo;
 
 use crate::{CommitRange, Decision, Gate, GateError, Outcome, Receipt};
@@ -79,8 +80,7 @@ impl Gate {
         let receipts = Receipt::list(&self.repo, commit).await?;
         let receipt = match &decision.outcome {
             Outcome::Approved(approval) => {
-                let matches =
-                    receipts.iter().any(|receipt| receipt.content_hash == approval.review.round.content_hash.0);
+                let matches = receipts.iter().any(|receipt| receipt.content_hash == approval.review.content_hash.0);
                 return Ok(Evidence::Approval { receipt_matches: (!receipts.is_empty()).then_some(matches) });
             }
             Outcome::Exempt(_) => return Ok(Evidence::NotNeeded),
@@ -90,10 +90,8 @@ impl Gate {
         if receipt.tree != decision.candidate.tree {
             return Ok(Evidence::ReceiptOfOtherTree(receipt));
         }
-        let is_known = match &mut self.store {
-            Some(store) => store.has_content(&receipt.content_hash).await?,
-            None => false,
-        };
+        let content_hash = Some(receipt.content_hash.clone());
+        let is_known = !self.list_approvals(ApprovalFilter { content_hash, ..Default::default() }, 1).await?.is_empty();
         Ok(if is_known { Evidence::ReceiptOfOtherContent(receipt) } else { Evidence::ReceiptOnly(receipt) })
     }
 }

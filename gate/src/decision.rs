@@ -5,20 +5,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use domain::approvals::{ApprovalFilter, ReviewFiles, ReviewedContent};
 use domain::diff::{self, AffectedFile, FileOperation};
 use domain::glob::Globs;
 use domain::ids::ReviewNumber;
 use git::{GitError, RepoLocation, Repository, UserRepo, Walk};
-use store::read_only_database::{ReadOnlyStore, ReviewFiles, ReviewedContent};
 use tempfile::TempDir;
 
 use crate::near_misses::NearMiss;
 use crate::policy::{Policy, RegisteredProject, Workflow, is_protected};
-use crate::{Candidate, GateError};
+use crate::{ApprovalSource, Candidate, GateError};
 
 /// How many of the newest reviews are compared by their file names. A patch id misses a review whose diff was made with
 /// another number of context lines.
-const MAX_RECENT_REVIEWS: i64 = 300;
+const MAX_RECENT_REVIEWS: usize = 300;
+/// Most reviews that are compared because of their patch id or tree. More than one is rare.
+const MAX_APPROVED: usize = 50;
 
 /// The decision about one candidate.
 #[derive(Debug)]
@@ -103,8 +105,8 @@ pub struct Gate {
     pub repo: UserRepo,
     location: RepoLocation,
     /// `None` approves nothing: there is no database.
-    pub(crate) store: Option<ReadOnlyStore>,
-    pub(crate) git: Repository,
+    pub(crate) approvals: Option<Box<dyn ApprovalSource>>,
+    pub git: Repository,
     exempt: Globs,
     /// The names of this repository among the broker's projects. Empty if it is not registered.
     projects: Vec<String>,
@@ -127,7 +129,7 @@ pub(crate) struct Changes {
 impl Gate {
     pub async fn open(
         location: &RepoLocation,
-        store: Option<ReadOnlyStore>,
+        approvals: Option<Box<dyn ApprovalSource>>,
         policy: Policy,
     ) -> Result<Self, GateError> {
         let scratch = create_scratch(&policy.scratch)?;
@@ -140,7 +142,7 @@ impl Gate {
         Ok(Self {
             repo: UserRepo::at(location.root().to_owned()),
             location: location.clone(),
-            store,
+            approvals,
             git,
             exempt: policy.exempt,
             projects,
@@ -264,16 +266,9 @@ impl Gate {
 
     /// The bases of approved reviews that led to this tree.
     pub(crate) async fn list_approved_bases(&mut self, tree: &str) -> Result<Vec<String>, GateError> {
-        let numbers = match &mut self.store {
-            Some(store) => store.list_approved(None, tree).await?,
-            None => return Ok(Vec::new()),
-        };
-        let mut bases = Vec::new();
-        for number in numbers {
-            let review = self.find_review(number).await?.filter(|review| review.approved);
-            bases.extend(review.and_then(|review| review.base_commit().map(str::to_owned)));
-        }
-        Ok(bases)
+        let filter = ApprovalFilter { tree_id: Some(tree.to_owned()), ..ApprovalFilter::default() };
+        let reviews = self.list_approvals(filter, MAX_APPROVED).await?;
+        Ok(reviews.into_iter().filter(|review| review.approved).filter_map(|review| review.base).collect())
     }
 
     /// Whether an approved review changes the same files, so that it may be this candidate.
@@ -284,9 +279,22 @@ impl Gate {
     }
 
     pub(crate) async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
-        match &mut self.store {
-            Some(store) => Ok(store.find_reviewed_content(number).await?),
+        match &mut self.approvals {
+            Some(approvals) => approvals.find(number).await,
             None => Ok(None),
+        }
+    }
+
+    /// Reviews of this repository, if it is registered, otherwise of all.
+    pub(crate) async fn list_approvals(
+        &mut self,
+        filter: ApprovalFilter,
+        limit: usize,
+    ) -> Result<Vec<ReviewFiles>, GateError> {
+        let project = if let [project] = self.projects.as_slice() { Some(project.clone()) } else { None };
+        match &mut self.approvals {
+            Some(approvals) => approvals.list(&ApprovalFilter { project, ..filter }, limit).await,
+            None => Ok(Vec::new()),
         }
     }
 
@@ -299,10 +307,9 @@ impl Gate {
             Err(GitError::TooLarge { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        let mut numbers = match &mut self.store {
-            Some(store) => store.list_approved(patch_id.as_deref(), &candidate.tree).await?,
-            None => return Ok(Vec::new()),
-        };
+        let filter = ApprovalFilter { patch_id, tree_id: Some(candidate.tree.clone()), ..ApprovalFilter::default() };
+        let approved = self.list_approvals(filter, MAX_APPROVED).await?;
+        let mut numbers: Vec<_> = approved.into_iter().map(|review| review.number).collect();
         let recent = self.recent_reviews().await?;
         let changes = self.changes(candidate).await?;
         let relevant = |paths: &BTreeSet<String>| -> BTreeSet<String> {
@@ -321,10 +328,7 @@ impl Gate {
         if let Some(reviews) = &self.recent_reviews {
             return Ok(reviews.clone());
         }
-        let reviews = match &mut self.store {
-            Some(store) => store.list_review_files(MAX_RECENT_REVIEWS).await?,
-            None => Vec::new(),
-        };
+        let reviews = self.list_approvals(ApprovalFilter::default(), MAX_RECENT_REVIEWS).await?;
         Ok(self.recent_reviews.insert(reviews.into()).clone())
     }
 
@@ -340,7 +344,7 @@ impl Gate {
             return Ok(None);
         }
         let parent = candidate.parents.first().map(String::as_str);
-        if review.tree_id() == Some(&candidate.tree) && review.base_commit() == parent {
+        if review.tree_id.as_ref() == Some(&candidate.tree) && review.base_commit.as_deref() == parent {
             return Ok(Some(Difference::None));
         }
         let mut difference = self.difference(diff, candidate).await?;
@@ -371,12 +375,16 @@ impl Gate {
 
     /// A registered repository has the reviews of its projects. In a clone that is not registered, the base of the review
     /// must at least share the history of the candidate, and a review without a base the name of the folder.
-    async fn is_same_repository(&self, review: &ReviewedContent, candidate: &Candidate) -> Result<bool, GateError> {
+    pub(crate) async fn is_same_repository(
+        &self,
+        review: &ReviewedContent,
+        candidate: &Candidate,
+    ) -> Result<bool, GateError> {
         if !self.projects.is_empty() {
             return Ok(review.proposer.project.as_ref().is_some_and(|project| self.projects.contains(project)));
         }
         let folder = self.repo.root().file_name().and_then(|name| name.to_str());
-        match (review.base_commit(), candidate.parents.first()) {
+        match (&review.base_commit, candidate.parents.first()) {
             (Some(base), Some(parent)) => Ok(base == parent || self.git.are_related(base, parent).await?),
             (Some(_), None) => Ok(false),
             (None, parent) => Ok(parent.is_none()

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use store::read_only_database::ReviewedContent;
+use domain::approvals::ReviewedContent;
 
 use crate::decision::{Decision, Difference, Gate, Outcome, paths_of};
 use crate::{Candidate, GateError};

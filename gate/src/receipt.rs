@@ -47,13 +47,13 @@ impl Receipt {
         let reviewers = review.approvers.iter().map(|approver| ReceiptReviewer {
             id: approver.reviewer.clone(),
             persona: approver.persona.clone(),
-            at: jiff::Timestamp::from_millisecond(approver.at.0).ok().map(|at| at.to_string()),
+            at: Some(approver.at.to_string()),
         });
         Some(Self {
             review: review.number.to_string(),
-            review_id: Some(review.id.to_string()),
-            content_hash: review.round.content_hash.0.clone(),
-            patch_id: review.patch_id().map(str::to_owned),
+            review_id: Some(review.review_id.to_string()),
+            content_hash: review.content_hash.0.clone(),
+            patch_id: review.patch_id.clone(),
             tree: decision.candidate.tree.clone(),
             reviewers: reviewers.collect(),
             commit: decision.candidate.commit.clone(),

@@ -1,5 +1,6 @@
 //! The SQLite store: one writing thread, a pool of read-only connections, and one file of queries per noun.
 
+pub(crate) mod approvals;
 mod browser_sessions;
 mod discussion;
 mod events;

@@ -100,7 +100,7 @@ async fn plan(args: &Args, gate: &mut Gate, store: &mut ReadOnlyStore) -> Result
     }
     if !args.only && review.proposer.plan.is_some() {
         let mut others = Vec::new();
-        for number in store.list_plan(&review).await? {
+        for number in store.list_plan(&review.proposer).await? {
             if number != review.number {
                 let rounds = store.list_submitted_rounds(number).await?;
                 others.extend(history.find_landed(gate, &rounds).await?);
@@ -246,7 +246,7 @@ fn revert_answer(args: &Args, plan: &Plan, patched: &PatchResult) -> impl Serial
     };
     json!({
         "number": plan.review.number.to_string(),
-        "review_id": plan.review.id,
+        "review_id": plan.review.review_id,
         "dry_run": args.dry_run,
         "commits": plan.commits.iter().map(commit).collect::<Vec<_>>(),
         "counter_patch": counter_patch,

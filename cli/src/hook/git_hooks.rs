@@ -72,7 +72,7 @@ pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
         let location = location.with_incoming_objects(incoming);
         let settings = GateSettings::load(&gated.config, None, Caller::GitHook).map_err(GateFailure::Unavailable)?;
         let store = settings.open_database(Caller::GitHook).await?;
-        let mut gate = Gate::open(&location, Some(store), settings.policy(project)).await?;
+        let mut gate = Gate::open(&location, Some(Box::new(store)), settings.policy(project)).await?;
         let updates = PushUpdate::parse_received(&lines.map_err(GateFailure::Unreadable)?)?;
         Ok(gate.decide_push(&Remote::Here, &updates).await?)
     };
@@ -98,7 +98,7 @@ async fn open_gate(
 ) -> Result<Gate, GateFailure> {
     let settings = settings.map_err(GateFailure::Unavailable)?;
     let store = settings.open_database(Caller::GitHook).await?;
-    Ok(Gate::open(&location?, Some(store), settings.policy(None)).await?)
+    Ok(Gate::open(&location?, Some(Box::new(store)), settings.policy(None)).await?)
 }
 
 /// Prints nothing if everything is approved.

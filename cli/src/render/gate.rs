@@ -2,6 +2,7 @@
 
 use super::clipped;
 use domain::{
+    approvals::Approver,
     review::Status,
     text::{count, escape},
 };
@@ -13,7 +14,6 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::json;
 use std::fmt::Write as _;
-use store::read_only_database::Approver;
 
 /// How many refused commits are reported in full; the rest are counted.
 const MAX_REFUSED: usize = 5;
@@ -136,7 +136,7 @@ pub(crate) fn describe_near_miss(near_miss: &NearMiss) -> String {
 }
 
 fn describe_status(review: &ReviewedContent) -> String {
-    let reason = match review.reason() {
+    let reason = match &review.reason {
         Some(reason) => format!(": {}", clipped(reason.lines().next().unwrap_or_default(), REASON_CHARS)),
         None => String::new(),
     };
@@ -259,12 +259,12 @@ fn approved_review(review: &ReviewedContent) -> impl Serialize {
     let approver = |approver: &Approver| json!({ "reviewer_id": approver.reviewer, "persona": approver.persona, "at": approver.at.to_string() });
     json!({
         "number": review.number.to_string(),
-        "review_id": review.id,
+        "review_id": review.review_id,
         "status": review.status,
-        "content_hash": review.round.content_hash,
-        "patch_id": review.patch_id(),
-        "tree_id": review.tree_id(),
-        "base": review.base_commit(),
+        "content_hash": review.content_hash,
+        "patch_id": review.patch_id,
+        "tree_id": review.tree_id,
+        "base": review.base_commit,
         "project": review.proposer.project,
         "approvers": review.approvers.iter().map(approver).collect::<Vec<_>>(),
     })
@@ -279,7 +279,7 @@ fn near_miss_answer(near_miss: &NearMiss) -> impl Serialize {
     };
     let mut answer = json!({
         "number": review.number.to_string(),
-        "review_id": review.id,
+        "review_id": review.review_id,
         "status": review.status,
         "approved": review.approved,
         "how": how,

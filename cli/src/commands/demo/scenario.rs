@@ -172,7 +172,8 @@ impl<'a> Scenario<'a> {
         let proposal = self.proposal(review).await?;
         let diff = proposal.diff.as_deref().unwrap_or_default();
         let commit = self.sandbox.commit(diff, INTENT).await?;
-        let request = CloseReviewRequest { review_id: review.to_owned(), closer_role: Some(Role::Proposer) };
+        let request =
+            CloseReviewRequest { review_id: review.to_owned(), closer_role: Some(Role::Proposer), landed_as: None };
         self.broker.execute::<CloseReview>(&request).await?;
         self.narrator
             .step(BUILDER, &format!("commits exactly the approved change as {commit} and closes {review}"), &[])
