@@ -4,10 +4,10 @@
 //! from the operator. A project's file may close the gate, but neither open nor confuse it, and hooks ignore variables
 //! that would loosen it.
 
-use crate::config_overrides::ConfigArgs;
+use crate::{approval_source::SourceArgs, config_overrides::ConfigArgs};
 use anyhow::{Context as _, anyhow};
 use config::{Config, FailMode, Loaded, Origin, ReceiptKind};
-use gate::{Gate, GateError, Policy, RegisteredProject, Workflow};
+use gate::{ApprovalSource, Gate, GateError, Policy, RegisteredProject, Workflow};
 use git::{GitError, GitSettings, RepoLocation};
 use nix::unistd::{Uid, User};
 use std::{
@@ -51,9 +51,10 @@ impl GateFailure {
 impl From<GateError> for GateFailure {
     fn from(error: GateError) -> Self {
         match error {
-            GateError::Store(_) | GateError::Scratch(_) | GateError::Git(GitError::Missing { .. }) => {
-                Self::Unavailable(error.into())
-            }
+            GateError::Store(_)
+            | GateError::Scratch(_)
+            | GateError::NoBroker(_)
+            | GateError::Git(GitError::Missing { .. }) => Self::Unavailable(error.into()),
             GateError::Git(_)
             | GateError::Staged(_)
             | GateError::UnknownCommit(_)
@@ -63,6 +64,7 @@ impl From<GateError> for GateFailure {
             | GateError::TooManyCommits
             | GateError::NotRecent(_)
             | GateError::AlreadyReverted(_)
+            | GateError::BrokerRefused { .. }
             | GateError::Receipt(_) => Self::Unreadable(error.into()),
         }
     }
@@ -129,7 +131,19 @@ impl GateSettings {
         }
     }
 
-    pub(crate) fn policy(&self, project: Option<String>) -> Policy {
+    /// Opens the source of approvals: the broker at the address that was given, otherwise the database.
+    pub(crate) async fn open_approvals(
+        &self,
+        source: &SourceArgs,
+        caller: Caller,
+    ) -> Result<Box<dyn ApprovalSource>, GateFailure> {
+        match source.broker()? {
+            Some(broker) => Ok(broker),
+            None => Ok(Box::new(self.open_database(caller).await?)),
+        }
+    }
+
+    pub(crate) fn policy(&self, source: &SourceArgs) -> Policy {
         let config = &self.config;
         let git = GitSettings {
             program: config.git.program.clone(),
@@ -139,7 +153,9 @@ impl GateSettings {
             concurrency: 1,
             ..GitSettings::default()
         };
-        let projects = config.server.data_dir.registered_projects().into_iter();
+        // The data folder of this machine says nothing about the projects of another broker.
+        let projects = if source.url.is_none() { config.server.data_dir.registered_projects() } else { Vec::new() };
+        let projects = projects.into_iter();
         let projects = projects.map(|project| RegisteredProject { name: project.name, objects: project.objects });
         let requires_push = |text: &str| {
             let planning =
@@ -152,15 +168,20 @@ impl GateSettings {
             // TMPDIR may name a folder that does not exist.
             scratch: [env::temp_dir(), "/tmp".into(), "/var/tmp".into(), config.server.data_dir.to_path_buf()].into(),
             projects: projects.collect(),
-            project,
+            project: source.project.clone(),
             workflow: Some(Workflow { file: config::planning_file::PLANNING_FILE, requires_push }),
         }
     }
 
-    /// Opens the gate on the database file of the broker.
-    pub(crate) async fn open_gate(&self, location: &RepoLocation, caller: Caller) -> Result<Gate, GateFailure> {
-        let store = self.open_database(caller).await?;
-        Ok(Gate::open(location, Some(Box::new(store)), self.policy(None)).await?)
+    /// Opens the gate. The source of approvals comes first: a project without a broker is not judged at all.
+    pub(crate) async fn open_gate(
+        &self,
+        location: &RepoLocation,
+        source: &SourceArgs,
+        caller: Caller,
+    ) -> Result<Gate, GateFailure> {
+        let approvals = self.open_approvals(source, caller).await?;
+        Ok(Gate::open(location, Some(approvals), self.policy(source)).await?)
     }
 }
 
@@ -195,10 +216,10 @@ pub(crate) fn name_repo_option(error: GitError) -> anyhow::Error {
 }
 
 /// The gate of a command, and the settings for its repository.
-pub(crate) async fn open_for_command(args: &ConfigArgs) -> anyhow::Result<(Gate, GateSettings)> {
+pub(crate) async fn open_for_command(args: &ConfigArgs, source: &SourceArgs) -> anyhow::Result<(Gate, GateSettings)> {
     let location = locate(args).map_err(name_repo_option)?;
     let settings = GateSettings::load(args, Some(location.root()), Caller::Command)?;
-    let gate = settings.open_gate(&location, Caller::Command).await.map_err(GateFailure::error)?;
+    let gate = settings.open_gate(&location, source, Caller::Command).await.map_err(GateFailure::error)?;
     Ok((gate, settings))
 }
 

@@ -3,6 +3,7 @@
 //!
 //! `EXIT_CODES` are the ones every command shares; `wait` and `gate` answer by theirs.
 
+mod approval_source;
 mod client;
 mod commands;
 mod config_overrides;
@@ -113,6 +114,8 @@ pub enum Command {
     Receipt(receipt::Args),
     /// List commits with their approvals: exit code 0 all approved, 1 some are not, 2 could not tell
     Verify(verify::Args),
+    /// Land exactly the approved content of a review as one commit, and close the review
+    Land(Box<land::Args>),
     /// Revert what was committed before its review ended, and the plan's later commits
     Revert(revert::Args),
     /// Hooks that git and agents call
@@ -177,6 +180,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Gate(args) => small(gate::run(args)),
         Command::Receipt(args) => small(receipt::run(args)),
         Command::Verify(args) => small(verify::run(args)),
+        Command::Land(args) => small(land::run(*args)),
         Command::Revert(args) => small(revert::run(args)),
         Command::Hook(hook) => small(hook::run(hook)),
         Command::Webhooks(command) => small(webhooks::run(command)),

@@ -278,7 +278,7 @@ impl Gate {
         Ok(reviews.iter().any(|review| review.approved && paths_of(&review.files) == paths.paths))
     }
 
-    pub(crate) async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
+    pub async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
         match &mut self.approvals {
             Some(approvals) => approvals.find(number).await,
             None => Ok(None),
@@ -286,7 +286,7 @@ impl Gate {
     }
 
     /// Reviews of this repository, if it is registered, otherwise of all.
-    pub(crate) async fn list_approvals(
+    pub async fn list_approvals(
         &mut self,
         filter: ApprovalFilter,
         limit: usize,

@@ -28,6 +28,14 @@ pub enum GateError {
     NotRecent(String),
     #[error("{0} is already reverted")]
     AlreadyReverted(String),
+    #[error("the broker gave no answer: {0}")]
+    NoBroker(String),
+    #[error("the broker refused: {message}")]
+    BrokerRefused {
+        message: String,
+        /// It does not have the review.
+        is_unknown: bool,
+    },
     #[error("cannot write the receipt: {0}")]
     Receipt(String),
 }

@@ -48,6 +48,14 @@ impl Landing {
 }
 
 impl Gate {
+    /// Reviews with this name: `R-12`, `12`, an id, or the start of an id. At most six.
+    pub async fn find_reviews(&mut self, name: &str) -> Result<Vec<ReviewNumber>, GateError> {
+        match &mut self.approvals {
+            Some(approvals) => approvals.find_by_name(name).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// Compares a review with the commit `tip` of a branch. `None` if there is no such review.
     pub async fn plan_landing(&mut self, number: ReviewNumber, tip: &str) -> Result<Option<Landing>, GateError> {
         let Some(review) = self.find_review(number).await? else { return Ok(None) };

@@ -2,6 +2,7 @@
 //!
 //! The commit is made in the scratch repository, from a diff that the caller has checked. Only its objects are copied.
 
+use std::fs;
 use std::path::PathBuf;
 
 use crate::repository::Session;
@@ -65,6 +66,17 @@ impl Repository {
         let on_branch = entries.filter(|fields| fields.contains(&wanted.as_str()) && !fields.contains(&"bare"));
         let folders = on_branch.filter_map(|fields| fields.first()?.strip_prefix("worktree ").map(PathBuf::from));
         Ok(folders.filter(|folder| folder.is_dir()).collect())
+    }
+
+    /// Whether some working tree is in the middle of a rebase of this branch, which would move it again.
+    pub fn is_being_rebased(&self, branch: &str) -> bool {
+        let wanted = format!("refs/heads/{branch}");
+        let common = &self.0.layout.common_dir;
+        let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+        let git_dirs = linked.map(|entry| entry.path()).chain([common.clone()]);
+        let mut rebased =
+            git_dirs.flat_map(|dir| ["rebase-merge", "rebase-apply"].map(|name| dir.join(name).join("head-name")));
+        rebased.any(|file| fs::read_to_string(file).is_ok_and(|name| name.trim_end() == wanted))
     }
 
     /// Writes a commit. Its objects are in the repository afterwards, but no branch has it.

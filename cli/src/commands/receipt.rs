@@ -4,6 +4,7 @@
 
 use crate::{
     CliError,
+    approval_source::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{locate, name_repo_option, open_for_command},
     render::gate::{describe, name, short_id},
@@ -44,7 +45,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         let root = locate(&args.config).map_err(name_repo_option).map_err(CliError::usage)?.root().to_owned();
         return show(&args, &UserRepo::at(root)).await;
     }
-    let (mut gate, settings) = open_for_command(&args.config).await.map_err(CliError::usage)?;
+    let (mut gate, settings) = open_for_command(&args.config, &SourceArgs::default()).await.map_err(CliError::usage)?;
     let repo = gate.repo.clone();
     let range = match args.commit.contains("..") {
         true => CommitRange::Reachable(args.commit.clone()),

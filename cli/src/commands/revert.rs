@@ -5,6 +5,7 @@
 
 use crate::{
     CliError,
+    approval_source::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateSettings, locate, name_repo_option},
     render::{
@@ -63,7 +64,7 @@ enum PatchResult {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let location = locate(&args.config).map_err(name_repo_option).map_err(CliError::usage)?;
     let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command).map_err(CliError::usage)?;
-    let mut gate = Gate::open(&location, None, settings.policy(None)).await?;
+    let mut gate = Gate::open(&location, None, settings.policy(&SourceArgs::default())).await?;
     let repo = gate.repo.clone();
     check_no_operation_in_progress(&repo).await?;
     let mut store = ReadOnlyStore::open(&settings.config.server.data_dir.database()).await?;
@@ -129,18 +130,12 @@ async fn find_review(database: &mut ReadOnlyStore, name: &str) -> Result<Reviewe
 
 /// A failed revert would mix with the operation, or abort it.
 async fn check_no_operation_in_progress(repo: &UserRepo) -> anyhow::Result<()> {
-    for (file, operation) in [
-        ("REVERT_HEAD", "a revert"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("MERGE_HEAD", "a merge"),
-        ("sequencer", "a sequence of commits"),
-    ] {
-        let path = repo.root().join(repo.git(["rev-parse", "--git-path", file]).await?);
-        if path.exists() {
-            return Err(anyhow!("git is in the middle of {operation} ({file}); finish or abort it first"));
+    match repo.operation_in_progress().await? {
+        None => Ok(()),
+        Some((operation, file)) => {
+            Err(anyhow!("git is in the middle of {operation} ({file}); finish or abort it first"))
         }
     }
-    Ok(())
 }
 
 async fn check_clean(repo: &UserRepo) -> anyhow::Result<()> {

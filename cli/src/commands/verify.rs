@@ -2,6 +2,7 @@
 
 use crate::{
     CliError,
+    approval_source::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateSettings, locate, name_repo_option},
     render::{
@@ -57,8 +58,12 @@ async fn verify(args: &Args) -> anyhow::Result<Report> {
     let database = if path.exists() { Some(ReadOnlyStore::open(&path).await?) } else { None };
     // Without a database, receipts are the only evidence.
     let trust_receipts = args.trust_receipts || database.is_none();
-    let mut gate =
-        Gate::open(&location, database.map(|database| Box::new(database) as _), settings.policy(None)).await?;
+    let mut gate = Gate::open(
+        &location,
+        database.map(|database| Box::new(database) as _),
+        settings.policy(&SourceArgs::default()),
+    )
+    .await?;
     let range = match &args.range {
         Some(range) if range.starts_with('-') => return Err(anyhow!("{range}: expected A..B or a commit")),
         Some(range) if range.contains("..") => CommitRange::Reachable(range.clone()),

@@ -4,11 +4,13 @@
 use super::{Gated, PrePush, PreReceive};
 use crate::{
     CliError,
+    approval_source::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateFailure, GateSettings, index_of_hook, locate, read_stdin},
     render::gate::report,
     terminal::remark,
 };
+use anyhow::anyhow;
 use config::{
     FailMode, ReceiptKind,
     planning_file::{GitPoint, PLANNING_FILE, PlanningConfig},
@@ -61,7 +63,7 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), CliError> {
 
 /// The place that a client cannot avoid. Without an answer it refuses, unless its own line says otherwise.
 pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
-    let PreReceive { project, gated } = args;
+    let PreReceive { source, gated } = args;
     let lines = read_stdin();
     let decisions = async {
         let location = locate(&gated.config).map_err(|error| GateFailure::Unreadable(error.into()))?;
@@ -71,8 +73,11 @@ pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
         let incoming = incoming.collect::<io::Result<_>>().map_err(|error| GateFailure::Unreadable(error.into()))?;
         let location = location.with_incoming_objects(incoming);
         let settings = GateSettings::load(&gated.config, None, Caller::GitHook).map_err(GateFailure::Unavailable)?;
-        let store = settings.open_database(Caller::GitHook).await?;
-        let mut gate = Gate::open(&location, Some(Box::new(store)), settings.policy(project)).await?;
+        if source.url.is_some() && source.project.is_none() {
+            let error = anyhow!("--url needs --project NAME: the name under which the broker knows this repository");
+            return Err(GateFailure::Unreadable(error));
+        }
+        let mut gate = settings.open_gate(&location, &source, Caller::GitHook).await?;
         let updates = PushUpdate::parse_received(&lines.map_err(GateFailure::Unreadable)?)?;
         Ok(gate.decide_push(&Remote::Here, &updates).await?)
     };
@@ -97,8 +102,8 @@ async fn open_gate(
     location: Result<RepoLocation, GateFailure>,
 ) -> Result<Gate, GateFailure> {
     let settings = settings.map_err(GateFailure::Unavailable)?;
-    let store = settings.open_database(Caller::GitHook).await?;
-    Ok(Gate::open(&location?, Some(Box::new(store)), settings.policy(None)).await?)
+    let approvals = settings.open_approvals(&SourceArgs::default(), Caller::GitHook).await?;
+    Ok(Gate::open(&location?, Some(approvals), settings.policy(&SourceArgs::default())).await?)
 }
 
 /// Prints nothing if everything is approved.
@@ -138,7 +143,8 @@ pub(super) async fn write_receipt(config_overrides: &ConfigArgs, message: Option
             (ReceiptKind::Trailer, Some(_)) | (ReceiptKind::Note, None) => {}
             (ReceiptKind::None | ReceiptKind::Note | ReceiptKind::Trailer, _) => return anyhow::Ok(()),
         }
-        let mut gate = settings.open_gate(&location, Caller::GitHook).await.map_err(GateFailure::error)?;
+        let mut gate =
+            settings.open_gate(&location, &SourceArgs::default(), Caller::GitHook).await.map_err(GateFailure::error)?;
         let decision = match message {
             Some(_) => gate.decide_staged(index_of_hook(config_overrides).as_deref()).await?,
             None => {

@@ -9,6 +9,7 @@ use super::{
     shell_parser::Word,
 };
 use crate::{
+    approval_source::SourceArgs,
     commands::gate::find_remote,
     gate_settings::{Caller, GateFailure},
     render::gate::report,
@@ -109,7 +110,8 @@ async fn find_denial(args: &Gated) -> Result<Option<String>, Failure> {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let settings = settings.map_err(|error| failed(GateFailure::Unavailable(error)))?;
-                let gate = settings.open_gate(&location, Caller::AgentHook).await.map_err(failed)?;
+                let gate =
+                    settings.open_gate(&location, &SourceArgs::default(), Caller::AgentHook).await.map_err(failed)?;
                 let user = UserRepo::without_git_variables(location.root());
                 let index = IndexSimulation::new(&user).await;
                 let index = index.map_err(|error| failed(GateFailure::Unreadable(error)))?;

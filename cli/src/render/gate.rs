@@ -135,7 +135,7 @@ pub(crate) fn describe_near_miss(near_miss: &NearMiss) -> String {
     }
 }
 
-fn describe_status(review: &ReviewedContent) -> String {
+pub(crate) fn describe_status(review: &ReviewedContent) -> String {
     let reason = match &review.reason {
         Some(reason) => format!(": {}", clipped(reason.lines().next().unwrap_or_default(), REASON_CHARS)),
         None => String::new(),
