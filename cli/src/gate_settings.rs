@@ -165,8 +165,15 @@ impl GateSettings {
         Policy {
             exempt: config.gate.exempt.clone(),
             git,
-            // TMPDIR may name a folder that does not exist.
-            scratch: [env::temp_dir(), "/tmp".into(), "/var/tmp".into(), config.server.data_dir.to_path_buf()].into(),
+            // TMPDIR may name a folder that does not exist, and the file system may be read-only.
+            scratch: [
+                env::temp_dir(),
+                "/tmp".into(),
+                "/var/tmp".into(),
+                "/dev/shm".into(),
+                config.server.data_dir.to_path_buf(),
+            ]
+            .into(),
             projects: projects.collect(),
             project: source.project.clone(),
             workflow: Some(Workflow { file: config::planning_file::PLANNING_FILE, requires_push }),

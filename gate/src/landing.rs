@@ -39,14 +39,6 @@ pub enum LandingRefusal {
     Gate(Box<Decision>),
 }
 
-impl Landing {
-    /// The decision of the gate about the commit that the landing made.
-    pub fn decision(&self, candidate: Candidate) -> Decision {
-        let approval = Approval { review: self.review.clone(), commits: 1 };
-        Decision { candidate, outcome: Outcome::Approved(Box::new(approval)) }
-    }
-}
-
 impl Gate {
     /// Reviews with this name: `R-12`, `12`, an id, or the start of an id. At most six.
     pub async fn find_reviews(&mut self, name: &str) -> Result<Vec<ReviewNumber>, GateError> {
@@ -91,14 +83,24 @@ impl Gate {
         if tree == unchanged.tree {
             return refused(LandingRefusal::NoEffect);
         }
-        let candidate = Candidate { tree, ..unchanged };
-        // What every other place will ask. An exempt change passes too, but here it must be the approved content.
+        Ok(LandingOutcome::Ready(Candidate { tree, ..unchanged }))
+    }
+
+    /// Judges the commit that was made for a landing, before a branch has it, as every other place will.
+    pub async fn check_landing(
+        &mut self,
+        landing: &Landing,
+        commit: &str,
+    ) -> Result<Result<Decision, LandingRefusal>, GateError> {
+        let candidate = self.commit(commit).await?;
         let decision = self.decide(candidate.clone()).await?;
-        let is_proven = self.compare(review, &candidate).await? == Some(Difference::None);
+        // An exempt change passes too, but here it must be the approved content.
+        let is_proven = self.compare(&landing.review, &candidate).await? == Some(Difference::None);
         if !decision.passes() || !is_proven {
-            return refused(LandingRefusal::Gate(Box::new(decision)));
+            return Ok(Err(LandingRefusal::Gate(Box::new(decision))));
         }
-        Ok(LandingOutcome::Ready(candidate))
+        let approval = Approval { review: landing.review.clone(), commits: 1 };
+        Ok(Ok(Decision { candidate, outcome: Outcome::Approved(Box::new(approval)) }))
     }
 
     /// The commit of `tip` that is the approved content, or the last of several that are it together. Reverted commits do

@@ -10,7 +10,7 @@ use std::path::Path;
 use git::UserRepo;
 use serde::{Deserialize, Serialize};
 
-use crate::{Decision, GateError};
+use crate::{Candidate, Decision, GateError, ReviewedContent};
 
 const NOTES_REF: &str = "--ref=refs/notes/countersign";
 const TRAILER_KEY: &str = "Countersigned";
@@ -43,21 +43,25 @@ pub struct ReceiptReviewer {
 impl Receipt {
     /// `None` if no review approved the candidate.
     pub fn from_decision(decision: &Decision) -> Option<Self> {
-        let review = &decision.approval()?.review;
+        Some(Self::new(&decision.approval()?.review, &decision.candidate))
+    }
+
+    /// The receipt of a candidate that is the approved content of a review.
+    pub fn new(review: &ReviewedContent, candidate: &Candidate) -> Self {
         let reviewers = review.approvers.iter().map(|approver| ReceiptReviewer {
             id: approver.reviewer.clone(),
             persona: approver.persona.clone(),
             at: Some(approver.at.to_string()),
         });
-        Some(Self {
+        Self {
             review: review.number.to_string(),
             review_id: Some(review.review_id.to_string()),
             content_hash: review.content_hash.0.clone(),
             patch_id: review.patch_id.clone(),
-            tree: decision.candidate.tree.clone(),
+            tree: candidate.tree.clone(),
             reviewers: reviewers.collect(),
-            commit: decision.candidate.commit.clone(),
-        })
+            commit: candidate.commit.clone(),
+        }
     }
 
     /// The receipts of a commit, from its note and from its message.

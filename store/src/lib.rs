@@ -31,7 +31,7 @@ pub use query_types::{
 pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 /// How the database is used.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +65,6 @@ pub async fn open(path: &Path, settings: Settings) -> Result<Store, StoreError> 
     sqlite::migrate(path).await?;
     let reader = Reader::open(path, settings).await?;
     let last_seq = reader.last_seq().await?;
-    let (writer, thread, feed) = Writer::open(path, settings, last_seq)?;
+    let (writer, thread, feed) = Writer::open(path, settings, last_seq, Arc::clone(&reader.files))?;
     Ok(Store { writer, thread, reader, feed })
 }

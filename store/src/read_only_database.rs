@@ -13,6 +13,7 @@ use domain::{
     review::{Proposer, Review, ReviewTarget},
     time::Timestamp,
 };
+use nix::unistd::{AccessFlags, access};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::{path::Path, time::Duration};
 
@@ -196,8 +197,9 @@ fn with_suffix(path: &Path, suffix: &str) -> std::path::PathBuf {
     name.into()
 }
 
+/// Whether files can be created beside this one. A read-only file system has the permissions of a writable one.
 fn is_writable(path: &Path) -> bool {
-    path.parent().and_then(|folder| folder.metadata().ok()).is_some_and(|folder| !folder.permissions().readonly())
+    path.parent().is_some_and(|folder| access(folder, AccessFlags::W_OK).is_ok())
 }
 
 /// The last applied migration.

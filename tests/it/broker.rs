@@ -14,6 +14,7 @@ mod history;
 mod idempotency;
 mod lifecycle;
 mod long_polls;
+mod lost_files;
 mod metrics;
 mod moved_base;
 mod panel;

@@ -33,7 +33,7 @@ use domain::{
     text::escape,
 };
 use gate::{Candidate, Gate, Landing, LandingOutcome, LandingRefusal, Receipt, ReviewedContent};
-use git::{BranchUpdate, NewCommit, Person};
+use git::{BranchUpdate, NewCommit};
 use report::{Refusal, Report, Row, Work};
 use serde_json::Value;
 use working_trees::Move;
@@ -76,9 +76,8 @@ pub struct Args {
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let (gate, settings) = open_for_command(&args.config, &args.source).await.map_err(CliError::usage)?;
-    let committer = commit_text::committer(&gate.repo).await?;
     let client = find_broker(&args, &settings.config).await?;
-    let mut lander = Lander { args: &args, gate, client, committer };
+    let mut lander = Lander { args: &args, gate, client };
     let rows = match &args.review {
         Some(name) => vec![lander.land_named(name).await?],
         None => lander.land_queue().await?,
@@ -102,7 +101,6 @@ struct Lander<'a> {
     args: &'a Args,
     gate: Gate,
     client: Option<Client>,
-    committer: Person,
 }
 
 impl Lander<'_> {
@@ -179,27 +177,33 @@ impl Lander<'_> {
 
     /// Makes the commit and moves the branch to it. `None` if the branch has moved meanwhile.
     async fn make_commit(
-        &self,
+        &mut self,
         landing: &Landing,
         candidate: &Candidate,
         branch: &str,
         tip: &str,
         row: &mut Row,
     ) -> Result<Option<Work>, CliError> {
-        let (git, review) = (&self.gate.git, &landing.review);
-        let receipt_of = |candidate: &Candidate| Receipt::from_decision(&landing.decision(candidate.clone()));
-        let receipt = receipt_of(candidate).ok_or_else(|| anyhow!("{} has no receipt", review.number))?;
-        let message = commit_text::message(review, &receipt);
-        let commit = git
+        let review = &landing.review;
+        let committer = commit_text::committer(&self.gate.repo).await?;
+        let message = commit_text::message(review, &Receipt::new(review, candidate));
+        let commit = self
+            .gate
+            .git
             .write_commit(&NewCommit {
                 parent: tip,
                 diff: review.diff.as_deref().unwrap_or_default(),
                 tree: &candidate.tree,
-                author: &commit_text::author(review, &self.committer),
-                committer: &self.committer,
+                author: &commit_text::author(review, &committer),
+                committer: &committer,
                 message: &message,
             })
             .await?;
+        let decision = match self.gate.check_landing(landing, &commit).await? {
+            Ok(decision) => decision,
+            Err(refusal) => return Ok(Some(Work::Refused(Refusal::Gate(refusal)))),
+        };
+        let git = &self.gate.git;
         let paths = git.changed_paths(&git.tree_of(Some(tip)).await?, &candidate.tree).await?;
         let update = Move { from: tip, to: &commit, paths: &paths };
         let trees = match working_trees::check(git, branch, update).await? {
@@ -210,8 +214,7 @@ impl Lander<'_> {
             return Ok(Some(Work::WouldLand { parent: tip.to_owned(), tree: candidate.tree.clone() }));
         }
         let reason = format!("countersign: {} landed", review.number);
-        let update_of_branch =
-            BranchUpdate { branch, from: tip, to: &commit, committer: &self.committer, reason: &reason };
+        let update_of_branch = BranchUpdate { branch, from: tip, to: &commit, committer: &committer, reason: &reason };
         if !git.move_branch(&update_of_branch).await? {
             return Ok(None);
         }
@@ -221,11 +224,10 @@ impl Lander<'_> {
                 Err(error) => row.problems.push(format!("{error:#}")),
             }
         }
-        let landed = Candidate { commit: Some(commit.clone()), ..candidate.clone() };
-        if let Some(receipt) = receipt_of(&landed)
+        if let Some(receipt) = Receipt::from_decision(&decision)
             && let Err(error) = receipt.write_note(&self.gate.repo).await
         {
-            row.problems.push(format!("the receipt is only in the message of the commit: {error}"));
+            row.remarks.push(format!("the receipt is only in the message of the commit: {error}"));
         }
         Ok(Some(Work::Landed { commit, parent: tip.to_owned(), tree: candidate.tree.clone() }))
     }

@@ -31,6 +31,8 @@ pub(super) struct Row {
     pub pushed_to: Option<String>,
     /// What failed after the commit had landed.
     pub problems: Vec<String>,
+    /// What failed and can be left so.
+    pub remarks: Vec<String>,
 }
 
 pub(super) enum Work {
@@ -133,6 +135,7 @@ impl Row {
             open_because: None,
             pushed_to: None,
             problems: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 
@@ -172,7 +175,7 @@ impl Row {
         if let Some(remote) = &self.pushed_to {
             out.push_str(&format!("  pushed to {}\n", escape(remote)));
         }
-        for problem in &self.problems {
+        for problem in self.problems.iter().chain(&self.remarks) {
             out.push_str(&format!("  {}\n", clipped(problem, MESSAGE_CHARS)));
         }
         if let Some(next) = self.next() {
@@ -193,6 +196,7 @@ impl Row {
             "working_trees": self.working_trees,
             "pushed_to": self.pushed_to,
             "problems": self.problems,
+            "remarks": self.remarks,
         });
         match &self.work {
             Work::Landed { parent, tree, .. } | Work::WouldLand { parent, tree } => {
