@@ -138,12 +138,17 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What SQLite says if it cannot enlarge the database, its log, or the index of the log (SQLITE_IOERR_SHMSIZE).
+fn is_out_of_space(message: &str) -> bool {
+    message.contains("disk is full") || message.contains("(code: 4874)")
+}
+
 /// Says what to do about a start that failed because the disk is full.
 fn explain_full_disk(error: anyhow::Error, data_dir: &Path) -> anyhow::Error {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let is_full = error.chain().any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
-        matches!(kind, Some(StorageFull | QuotaExceeded | FileTooLarge)) || cause.to_string().contains("disk is full")
+        matches!(kind, Some(StorageFull | QuotaExceeded | FileTooLarge)) || is_out_of_space(&cause.to_string())
     });
     if !is_full {
         return error;
