@@ -1,6 +1,7 @@
 //! The gate, the hooks that ask it, and the proofs it leaves.
 
 mod adversarial;
+mod broker_source;
 mod client_hooks;
 mod decisions;
 mod installed_guards;
