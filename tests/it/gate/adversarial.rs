@@ -267,7 +267,7 @@ async fn no_setting_or_variable_lets_an_unapproved_commit_pass() {
             let config = arena.path().join(".git/config");
             let settings = std::fs::read_to_string(&config).unwrap();
             std::fs::write(&config, "[core]\n\trepositoryformatversion = 0\n").unwrap();
-            let head = arena.git(&["rev-parse", "refs/heads/main^{tree}"]).out;
+            let head = arena.git(&["--no-replace-objects", "rev-parse", "refs/heads/main^{tree}"]).out;
             assert_eq!(head, tree, "{name} {fail}: {}{}\n{settings}", ended.out, ended.err);
         }
     }

@@ -84,7 +84,11 @@ async fn a_server_without_a_database_asks_the_broker() {
         (String::new(), asks.clone(), "--url needs --project"),
         (String::new(), format!("--url {url} --project {project}"), "token"),
         (String::new(), format!("--url {url} --project {project} --token-file /nowhere"), "--token-file"),
-        (String::new(), format!("--url {url} --project {project} --token-file '{reviewer}'"), "not allowed"),
+        (
+            String::new(),
+            format!("--url {url} --project {project} --token-file '{reviewer}'"),
+            "requires an operator token",
+        ),
         (String::new(), format!("--url {url} --project {project} --token-file '{of_other}'"), "valid only for"),
         (String::new(), format!("--url http://127.0.0.1:1 --project {project} --token-file '{token}'"), "no answer"),
         ("COUNTERSIGN_TOKEN=cs_wrong".to_owned(), format!("--url {url} --project {project}"), "token"),
