@@ -7,7 +7,7 @@
 use crate::config_overrides::ConfigArgs;
 use anyhow::{Context as _, anyhow};
 use config::{Config, FailMode, Loaded, Origin, ReceiptKind};
-use gate::{Gate, GateError, Policy, RegisteredProject, Workflow};
+use gate::{ApprovalSource, Gate, GateError, Policy, ReceiptSigner, RegisteredProject, Signers, Workflow};
 use git::{GitError, GitSettings, RepoLocation};
 use nix::unistd::{Uid, User};
 use std::{
@@ -51,9 +51,11 @@ impl GateFailure {
 impl From<GateError> for GateFailure {
     fn from(error: GateError) -> Self {
         match error {
-            GateError::Store(_) | GateError::Scratch(_) | GateError::Git(GitError::Missing { .. }) => {
-                Self::Unavailable(error.into())
-            }
+            GateError::Store(_)
+            | GateError::Scratch(_)
+            | GateError::Keys(_)
+            | GateError::Signers(_)
+            | GateError::Git(GitError::Missing { .. }) => Self::Unavailable(error.into()),
             GateError::Git(_)
             | GateError::Staged(_)
             | GateError::UnknownCommit(_)
@@ -63,7 +65,8 @@ impl From<GateError> for GateFailure {
             | GateError::TooManyCommits
             | GateError::NotRecent(_)
             | GateError::AlreadyReverted(_)
-            | GateError::Receipt(_) => Self::Unreadable(error.into()),
+            | GateError::Receipt(_)
+            | GateError::UnknownKey(_) => Self::Unreadable(error.into()),
         }
     }
 }
@@ -160,7 +163,13 @@ impl GateSettings {
     /// Opens the gate on the database file of the broker.
     pub(crate) async fn open_gate(&self, location: &RepoLocation, caller: Caller) -> Result<Gate, GateFailure> {
         let store = self.open_database(caller).await?;
-        Ok(Gate::open(location, Some(store), self.policy(None)).await?)
+        Ok(Gate::open(location, store, self.policy(None)).await?)
+    }
+
+    /// Signs receipts with the key of the broker's data folder.
+    pub(crate) fn receipt_signer(&self) -> ReceiptSigner {
+        let data_dir = &self.config.server.data_dir;
+        ReceiptSigner { keys: data_dir.signing_keys(), database: data_dir.database() }
     }
 }
 
@@ -200,6 +209,23 @@ pub(crate) async fn open_for_command(args: &ConfigArgs) -> anyhow::Result<(Gate,
     let settings = GateSettings::load(args, Some(location.root()), Caller::Command)?;
     let gate = settings.open_gate(&location, Caller::Command).await.map_err(GateFailure::error)?;
     Ok((gate, settings))
+}
+
+/// Where approvals come from instead of the database.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SignersArgs {
+    /// Decide from signed receipts instead of the database; the file names the keys and the policy (docs/receipts.md)
+    #[arg(long, value_name = "FILE")]
+    pub signers: Option<PathBuf>,
+}
+
+impl SignersArgs {
+    /// `None` if no signers file is given.
+    pub(crate) fn source(&self) -> anyhow::Result<Option<ApprovalSource>> {
+        let Some(path) = &self.signers else { return Ok(None) };
+        let read = || anyhow::Ok(Signers::parse(&std::fs::read_to_string(path)?)?);
+        Ok(Some(read().with_context(|| format!("--signers {}", path.display()))?.into()))
+    }
 }
 
 /// Reads the lines that git passes to a hook.

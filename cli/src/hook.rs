@@ -14,7 +14,7 @@ mod pre_tool_use;
 mod session_start;
 mod shell_parser;
 
-use crate::{CliError, commands::gate::FailModeArgs, config_overrides::ConfigArgs};
+use crate::{CliError, commands::gate::FailModeArgs, config_overrides::ConfigArgs, gate_settings::SignersArgs};
 use agent_hook_protocol::respond;
 use std::path::PathBuf;
 
@@ -63,6 +63,8 @@ pub struct PreReceive {
     /// Name under which the broker knows this repository [default: by its folder]
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
+    #[command(flatten)]
+    signers: SignersArgs,
     #[command(flatten)]
     gated: Gated,
 }

@@ -9,12 +9,12 @@ use domain::diff::{self, AffectedFile, FileOperation};
 use domain::glob::Globs;
 use domain::ids::ReviewNumber;
 use git::{GitError, RepoLocation, Repository, UserRepo, Walk};
-use store::read_only_database::{ReadOnlyStore, ReviewFiles, ReviewedContent};
+use store::read_only_database::{ReviewFiles, ReviewedContent};
 use tempfile::TempDir;
 
 use crate::near_misses::NearMiss;
 use crate::policy::{Policy, RegisteredProject, Workflow, is_protected};
-use crate::{Candidate, GateError};
+use crate::{ApprovalSource, ApprovedReview, Candidate, GateError};
 
 /// How many of the newest reviews are compared by their file names. A patch id misses a review whose diff was made with
 /// another number of context lines.
@@ -43,6 +43,10 @@ pub enum Outcome {
 pub enum RefusalReason {
     /// A tree or a file, which no review can approve by itself.
     NotACommit,
+    /// The ref for receipts may contain nothing else.
+    NotReceipts,
+    /// Receipts that the ref has would be lost.
+    LosesReceipts,
     /// The merge itself is clean, but it brings this commit, which is not approved.
     MergesUnapproved(String),
     /// The commit landed only together with later ones, which complete it or take it back. By itself it may not become
@@ -60,7 +64,9 @@ pub enum SkipReason {
 
 #[derive(Debug, Clone)]
 pub struct Approval {
-    pub review: ReviewedContent,
+    pub review: ApprovedReview,
+    /// What the review approved: the candidate, or several commits joined, from the parent of the first to the last.
+    pub change: Candidate,
     /// How many commits the review approved together.
     pub commits: usize,
 }
@@ -98,12 +104,11 @@ impl Decision {
     }
 }
 
-/// A repository and the database with the approvals, ready for decisions.
+/// A repository and the source of approvals, ready for decisions.
 pub struct Gate {
     pub repo: UserRepo,
     location: RepoLocation,
-    /// `None` approves nothing: there is no database.
-    pub(crate) store: Option<ReadOnlyStore>,
+    pub(crate) source: ApprovalSource,
     pub(crate) git: Repository,
     exempt: Globs,
     /// The names of this repository among the broker's projects. Empty if it is not registered.
@@ -127,7 +132,7 @@ pub(crate) struct Changes {
 impl Gate {
     pub async fn open(
         location: &RepoLocation,
-        store: Option<ReadOnlyStore>,
+        source: impl Into<ApprovalSource>,
         policy: Policy,
     ) -> Result<Self, GateError> {
         let scratch = create_scratch(&policy.scratch)?;
@@ -140,7 +145,7 @@ impl Gate {
         Ok(Self {
             repo: UserRepo::at(location.root().to_owned()),
             location: location.clone(),
-            store,
+            source: source.into(),
             git,
             exempt: policy.exempt,
             projects,
@@ -252,21 +257,28 @@ impl Gate {
 
     /// The newest review that approved exactly this candidate.
     pub(crate) async fn find_approval(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
+        if self.source.is_receipts() {
+            return self.find_receipt(candidate).await;
+        }
         for number in self.list_possible_approvals(candidate).await? {
             let review = self.find_review(number).await?;
             let Some(review) = review.filter(|review| review.approved) else { continue };
             if self.compare(&review, candidate).await? == Some(Difference::None) {
-                return Ok(Some(Approval { review, commits: 1 }));
+                return Ok(Some(Approval { review: (&review).into(), change: candidate.clone(), commits: 1 }));
             }
         }
         Ok(None)
     }
 
-    /// The bases of approved reviews that led to this tree.
-    pub(crate) async fn list_approved_bases(&mut self, tree: &str) -> Result<Vec<String>, GateError> {
-        let numbers = match &mut self.store {
-            Some(store) => store.list_approved(None, tree).await?,
-            None => return Ok(Vec::new()),
+    /// The commits from which approved reviews led to this one.
+    pub(crate) async fn list_approved_bases(&mut self, end: &Candidate) -> Result<Vec<String>, GateError> {
+        let numbers = match self.source.database() {
+            Some(store) => store.list_approved(None, &end.tree).await?,
+            None => {
+                let receipts = self.receipts_of(end.commit.as_deref().unwrap_or_default()).await?;
+                let parents = receipts.into_iter().flatten().map(|receipt| receipt.statement.predicate.parent);
+                return Ok(parents.flatten().collect());
+            }
         };
         let mut bases = Vec::new();
         for number in numbers {
@@ -278,13 +290,16 @@ impl Gate {
 
     /// Whether an approved review changes the same files, so that it may be this candidate.
     pub(crate) async fn has_review_of_same_files(&mut self, candidate: &Candidate) -> Result<bool, GateError> {
+        if self.source.is_receipts() {
+            return Ok(true);
+        }
         let paths = self.changes(candidate).await?;
         let reviews = self.recent_reviews().await?;
         Ok(reviews.iter().any(|review| review.approved && paths_of(&review.files) == paths.paths))
     }
 
     pub(crate) async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
-        match &mut self.store {
+        match self.source.database() {
             Some(store) => Ok(store.find_reviewed_content(number).await?),
             None => Ok(None),
         }
@@ -299,7 +314,7 @@ impl Gate {
             Err(GitError::TooLarge { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        let mut numbers = match &mut self.store {
+        let mut numbers = match self.source.database() {
             Some(store) => store.list_approved(patch_id.as_deref(), &candidate.tree).await?,
             None => return Ok(Vec::new()),
         };
@@ -321,7 +336,7 @@ impl Gate {
         if let Some(reviews) = &self.recent_reviews {
             return Ok(reviews.clone());
         }
-        let reviews = match &mut self.store {
+        let reviews = match self.source.database() {
             Some(store) => store.list_review_files(MAX_RECENT_REVIEWS).await?,
             None => Vec::new(),
         };

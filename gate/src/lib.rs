@@ -4,10 +4,11 @@
 //! candidate's parent, produces exactly the candidate's tree. Patch ids and file names only find reviews to compare
 //! with (docs/adr/0019).
 //!
-//! The [`Gate`] takes a repository, the database and a [`Policy`], and returns a [`Decision`] for each candidate. It
-//! reads nothing else: neither variables nor the configuration of the repository (docs/adr/0030). An error is the third
+//! The [`Gate`] takes a repository, a source of approvals and a [`Policy`], and returns a [`Decision`] for each candidate.
+//! The approvals come from the database, or from signed receipts (docs/receipts.md). The gate reads nothing else: neither variables nor the configuration of the repository (docs/adr/0030). An error is the third
 //! answer: the gate could not tell.
 
+mod approval_source;
 mod candidate;
 mod commit_approvals;
 mod commit_ranges;
@@ -16,17 +17,27 @@ mod error;
 mod landed_commits;
 mod near_misses;
 mod policy;
+mod public_key;
 mod pushes;
 mod receipt;
+mod signers;
+mod signing_keys;
 
+pub use approval_source::{ApprovalSource, SignedReceipts};
 pub use candidate::Candidate;
-pub use commit_approvals::{Evidence, VerifiedCommit, default_range};
+pub use commit_approvals::{Standing, VerifiedCommit, default_range};
 pub use commit_ranges::{CommitRange, MAX_COMMITS};
 pub use decision::{Approval, Decision, Difference, Exemption, Gate, Outcome, RefusalReason, SkipReason};
 pub use error::GateError;
 pub use landed_commits::RecentHistory;
 pub use near_misses::NearMiss;
 pub use policy::{Policy, RegisteredProject, Workflow};
+pub use public_key::PublicKey;
 pub use pushes::{PushUpdate, Remote};
-pub use receipt::{Receipt, ReceiptReviewer};
+pub use receipt::{
+    ApprovalPolicy, ApprovedReview, Envelope, Predicate, Receipt, ReceiptFault, ReceiptSigner, SeatVote, Signature,
+    Statement, Subject, Trailer, list_receipts,
+};
+pub use signers::{SIGNERS_FILE, SignerKey, Signers};
+pub use signing_keys::{KeyRecord, SigningKeys};
 pub use store::read_only_database::ReviewedContent;

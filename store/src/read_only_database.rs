@@ -12,6 +12,7 @@ use domain::{
     ids::ReviewNumber,
     review::{Review, ReviewTarget},
     time::Timestamp,
+    verdict::Verdict,
 };
 use serde::Deserialize;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -39,8 +40,10 @@ pub struct ReviewedContent {
     pub approved: bool,
     /// An earlier content was approved.
     pub approved_before: bool,
-    /// The reviewers whose last vote approved this content.
-    pub approvers: Vec<Approver>,
+    /// The number of seats, voted or not.
+    pub seats: usize,
+    /// The votes on this content, by seat.
+    pub votes: Vec<Vote>,
 }
 
 impl Deref for ReviewedContent {
@@ -51,10 +54,12 @@ impl Deref for ReviewedContent {
     }
 }
 
+/// The vote that a seat has now.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Approver {
-    pub reviewer: String,
+pub struct Vote {
     pub persona: String,
+    pub reviewer: String,
+    pub verdict: Verdict,
     pub at: Timestamp,
 }
 
@@ -210,6 +215,7 @@ impl ReadOnlyStore {
     pub async fn find_reviewed_content(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, StoreError> {
         let row = sqlx::query!(
             r#"SELECT r.body, coalesce(r.approved_hash = r.content_hash, 0) AS "approved!: bool", c.diff, c.files,
+                      (SELECT count(*) FROM seats s WHERE s.review = r.number) AS "seats!: i64",
                       EXISTS (SELECT 1 FROM events e WHERE e.review = r.number AND e.status = 'approved')
                           AS "ever_approved!: bool"
                FROM reviews r JOIN contents c ON c.hash = r.content_hash WHERE r.number = ?"#,
@@ -220,7 +226,8 @@ impl ReadOnlyStore {
         let Some(row) = row else { return Ok(None) };
         let review: Review = serde_json::from_str(&row.body)?;
         Ok(Some(ReviewedContent {
-            approvers: self.list_approvers(number, &review.round.content_hash.0).await?,
+            seats: usize::try_from(row.seats).unwrap_or_default(),
+            votes: self.list_votes(number, &review.round.content_hash.0).await?,
             diff: row.diff,
             files: serde_json::from_str(&row.files)?,
             approved: row.approved,
@@ -229,13 +236,15 @@ impl ReadOnlyStore {
         }))
     }
 
-    async fn list_approvers(&mut self, number: ReviewNumber, hash: &str) -> Result<Vec<Approver>, StoreError> {
+    async fn list_votes(&mut self, number: ReviewNumber, hash: &str) -> Result<Vec<Vote>, StoreError> {
         let rows = sqlx::query_scalar!(
-            r#"SELECT json_object('reviewer', v.reviewer, 'persona', v.persona, 'at', v.at_ms) AS "json!: String"
-             FROM verdicts v WHERE v.review = ?1 AND v.content_hash = ?2 AND v.verdict = 'approved'
-               AND v.id = (SELECT max(l.id) FROM verdicts l WHERE l.review = v.review AND l.persona = v.persona
-                           AND l.verdict <> 'comment')
-             ORDER BY v.id"#,
+            r#"SELECT json_object('persona', s.persona, 'reviewer', v.reviewer, 'verdict', v.verdict, 'at', v.at_ms)
+                      AS "json!: String"
+             FROM seats s JOIN verdicts v
+                  ON v.review = s.review AND v.content_hash = ?2 AND v.verdict = s.vote
+                     AND v.id = (SELECT max(l.id) FROM verdicts l WHERE l.review = s.review AND l.persona = s.persona
+                                 AND l.verdict <> 'comment')
+             WHERE s.review = ?1 ORDER BY s.position"#,
             number.0,
             hash
         )

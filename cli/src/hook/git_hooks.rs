@@ -14,7 +14,7 @@ use config::{
     planning_file::{GitPoint, PLANNING_FILE, PlanningConfig},
 };
 use domain::text::escape;
-use gate::{Decision, Gate, PushUpdate, Receipt, Remote};
+use gate::{Decision, Gate, PushUpdate, Remote, Trailer};
 use git::RepoLocation;
 use std::{
     env,
@@ -61,7 +61,7 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), CliError> {
 
 /// The place that a client cannot avoid. Without an answer it refuses, unless its own line says otherwise.
 pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
-    let PreReceive { project, gated } = args;
+    let PreReceive { project, signers, gated } = args;
     let lines = read_stdin();
     let decisions = async {
         let location = locate(&gated.config).map_err(|error| GateFailure::Unreadable(error.into()))?;
@@ -71,8 +71,11 @@ pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
         let incoming = incoming.collect::<io::Result<_>>().map_err(|error| GateFailure::Unreadable(error.into()))?;
         let location = location.with_incoming_objects(incoming);
         let settings = GateSettings::load(&gated.config, None, Caller::GitHook).map_err(GateFailure::Unavailable)?;
-        let store = settings.open_database(Caller::GitHook).await?;
-        let mut gate = Gate::open(&location, Some(store), settings.policy(project)).await?;
+        let source = match signers.source().map_err(GateFailure::Unavailable)? {
+            Some(receipts) => receipts,
+            None => settings.open_database(Caller::GitHook).await?.into(),
+        };
+        let mut gate = Gate::open(&location, source, settings.policy(project)).await?;
         let updates = PushUpdate::parse_received(&lines.map_err(GateFailure::Unreadable)?)?;
         Ok(gate.decide_push(&Remote::Here, &updates).await?)
     };
@@ -98,7 +101,7 @@ async fn open_gate(
 ) -> Result<Gate, GateFailure> {
     let settings = settings.map_err(GateFailure::Unavailable)?;
     let store = settings.open_database(Caller::GitHook).await?;
-    Ok(Gate::open(&location?, Some(store), settings.policy(None)).await?)
+    Ok(Gate::open(&location?, store, settings.policy(None)).await?)
 }
 
 /// Prints nothing if everything is approved.
@@ -146,10 +149,10 @@ pub(super) async fn write_receipt(config_overrides: &ConfigArgs, message: Option
                 gate.decide(head).await?
             }
         };
-        match (Receipt::from_decision(&decision), message) {
-            (Some(receipt), Some(file)) => receipt.add_to_message(&gate.repo, file).await?,
-            (Some(receipt), None) => receipt.write_note(&gate.repo).await?,
-            (None, _) => {}
+        match (message, Trailer::from_decision(&decision)) {
+            (Some(file), Some(trailer)) => trailer.add_to_message(&gate.repo, file).await?,
+            (Some(_), None) => {}
+            (None, _) => drop(settings.receipt_signer().attach(&gate.repo, &decision).await?),
         }
         Ok(())
     };

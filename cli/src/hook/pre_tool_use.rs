@@ -201,7 +201,7 @@ async fn check_push(repo: &mut RepoState, action: &GitAction) -> Result<Option<S
             let object = user.try_git(["rev-parse", "--verify", "--quiet", "--end-of-options", &name]).await?;
             // Git itself refuses a name that does not exist.
             if object.success {
-                updates.push(PushUpdate { local: object.text(), remote: None });
+                updates.push(PushUpdate { name: String::new(), local: object.text(), remote: None });
             }
         }
         anyhow::Ok((updates, find_remote(user, remote.as_deref()).await?))
