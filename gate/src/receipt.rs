@@ -106,3 +106,7 @@ impl ReceiptSigner {
         Ok(Some(receipt))
     }
 }
+
+#[cfg(test)]
+#[path = "receipt_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@ mod adversarial;
 mod client_hooks;
 mod decisions;
 mod installed_guards;
+mod receipts;
 mod revert;
 mod tandem_workflow;
 mod verify;

@@ -26,7 +26,7 @@ pub enum ReceiptFault {
     OtherTree(String),
     #[error("the receipt covers the change from {0}, which is not the parent here")]
     OtherParent(String),
-    #[error("the receipt has {found} approvals that count, and {needed} are needed")]
+    #[error("the receipt has {found} of {needed} approvals that are needed")]
     TooFewApprovals { found: usize, needed: usize },
     #[error("persona {0:?} has not approved, and must")]
     PersonaMissing(String),
