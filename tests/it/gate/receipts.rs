@@ -612,3 +612,45 @@ async fn receipts_pass_a_server_that_has_the_database() {
     let path: &Path = server.folder.path();
     assert_eq!(git(path, &["notes", "--ref=countersign", "show", "main"]).code, 0);
 }
+
+#[tokio::test]
+async fn the_action_for_github_verifies_with_the_signers_of_the_target_branch() {
+    let team = Team::new("").await;
+    let run = |head: &str| {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/integrations/github/verify.sh");
+        let mut command = testkit::git_command(&team.clone);
+        let variables = [("TARGET", "main"), ("SOURCE", "refs/pull/7/head"), ("HEAD", head)];
+        command.args(["-c", &format!("alias.verify-action=!{script}"), "verify-action"]).envs(variables);
+        let output =
+            command.env("COUNTERSIGN", env!("CARGO_BIN_EXE_countersign")).env("HOME", team.machine.path()).output();
+        let output = output.unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code().unwrap(), text)
+    };
+    team.git(&["checkout", "--quiet", "-b", "topic"]);
+    let commit = team.commit_approved("zwei").await;
+    team.git(&["update-ref", "refs/pull/7/head", &commit]);
+    let (code, text) = run(&commit);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("the remote has no receipts") && text.contains("no signed receipt"), "{text}");
+    team.sign("HEAD").await;
+    let (code, text) = run(&commit);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("1 of 1 approved"), "{text}");
+    // The pull request brings its own signer.
+    let stranger = team.machine.path().join("stranger");
+    let line = ["key", "show", "--data-dir", stranger.to_str().unwrap()];
+    let key = command_in(team.machine.path(), &team.clone, &line).stdout().await;
+    std::fs::remove_dir_all(&stranger).unwrap();
+    team.broker.repo().write(".countersign/signers.toml", format!("project = \"project\"\n{key}"));
+    let evil = team.commit_approved("evil").await;
+    team.sign_as_stranger("HEAD").await;
+    team.git(&["update-ref", "refs/pull/7/head", &evil]);
+    let (code, text) = run(&evil);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("which the signers file does not name"), "{text}");
+    team.git(&["update-ref", "refs/heads/main", &format!("{}~1", team.start)]);
+    let (code, text) = run(&evil);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("main has no .countersign/signers.toml"), "{text}");
+}
