@@ -1,7 +1,7 @@
 //! Signed receipts: what `verify` says in a clone without a database, and what a server accepts by them.
 
 use crate::support::{
-    approvals::{approve, approve_staged, git, propose, stage, vote},
+    approvals::{approve, approve_staged, git, install, propose, stage, vote},
     broker::TestBroker,
     command::{CommandOutput, command_in},
     reviews::verdict,
@@ -577,6 +577,32 @@ async fn the_ref_of_receipts_opens_no_way_around_the_server() {
     server.refuses(&[&format!("{evil}:refs/heads/main")], "is not approved");
     server.refuses(&[&format!("{joined}:refs/heads/other")], "is not approved");
     server.refuses(&[&format!("{notes}:refs/heads/other")], "is not approved");
+}
+
+#[tokio::test]
+async fn the_hooks_of_a_clone_let_receipts_through() {
+    let server = Server::new().await;
+    let team = &server.team;
+    install(&team.broker, "pre-push", "");
+    team.land("zwei").await;
+    let denied = async |command: &str| {
+        let input = json!({
+            "session_id": "s", "cwd": team.broker.repo().path(), "hook_event_name": "PreToolUse", "tool_name": "Bash",
+            "tool_input": { "command": command },
+        });
+        let answer = team.broker.command(&["hook", "pre-tool-use"]).stdin(&input.to_string()).json().await;
+        answer != json!({})
+    };
+    assert!(!denied(&format!("git push server main {NOTES}")).await);
+    stage(&team.broker, "boese");
+    team.commit_staged("evil");
+    assert!(denied(&format!("git push server HEAD:{NOTES}")).await);
+    server.refuses(&[&format!("HEAD:{NOTES}")], "nothing but receipts");
+    server.accepts(&["HEAD~1:refs/heads/main", NOTES]);
+    // The notes that the remote has are not a landed commit.
+    let hook = server.folder.path().join("hooks/pre-receive");
+    std::fs::remove_file(hook).unwrap();
+    server.refuses(&[&format!("{NOTES}:refs/heads/notes")], "is not approved");
 }
 
 #[tokio::test]
