@@ -124,11 +124,12 @@ impl Gate {
     pub(crate) async fn find_receipt(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
         let Some(commit) = &candidate.commit else { return Ok(None) };
         let receipts = self.receipts_of(commit).await?;
-        let fitting = receipts.into_iter().flatten().find(|receipt| misfit(receipt, candidate).is_none());
+        let fitting = receipts.into_iter().flatten().find(|receipt| self.misfit(receipt, candidate).is_none());
         Ok(fitting.map(|receipt| Approval {
             review: receipt.statement.predicate.review,
             change: candidate.clone(),
             commits: 1,
+            exempt: receipt.statement.predicate.exempt,
         }))
     }
 
@@ -138,7 +139,7 @@ impl Gate {
         let mut faults: Vec<_> = receipts
             .into_iter()
             .filter_map(|receipt| match receipt {
-                Ok(receipt) => misfit(&receipt, candidate),
+                Ok(receipt) => self.misfit(&receipt, candidate),
                 Err(fault) => Some(fault),
             })
             .collect();
@@ -147,20 +148,21 @@ impl Gate {
         }
         Ok(faults.into_iter().map(NearMiss::Receipt).collect())
     }
-}
 
-/// How a receipt differs from the candidate.
-fn misfit(receipt: &Receipt, candidate: &Candidate) -> Option<ReceiptFault> {
-    let statement = &receipt.statement;
-    if statement.commit() != candidate.commit.as_deref() {
-        return Some(ReceiptFault::OtherCommit(statement.commit().unwrap_or_default().to_owned()));
+    /// How a receipt differs from the candidate.
+    fn misfit(&self, receipt: &Receipt, candidate: &Candidate) -> Option<ReceiptFault> {
+        let statement = &receipt.statement;
+        if statement.commit() != candidate.commit.as_deref() {
+            return Some(ReceiptFault::OtherCommit(statement.commit().unwrap_or_default().to_owned()));
+        }
+        if statement.tree() != Some(&candidate.tree) {
+            return Some(ReceiptFault::OtherTree(statement.tree().unwrap_or_default().to_owned()));
+        }
+        if statement.predicate.parent.as_ref() != candidate.parents.first() {
+            let parent = statement.predicate.parent.clone().unwrap_or_else(|| "the empty tree".to_owned());
+            return Some(ReceiptFault::OtherParent(parent));
+        }
+        let path = statement.predicate.exempt.iter().find(|path| !self.is_exempt(path));
+        path.map(|path| ReceiptFault::NotExempt(path.clone()))
     }
-    if statement.tree() != Some(&candidate.tree) {
-        return Some(ReceiptFault::OtherTree(statement.tree().unwrap_or_default().to_owned()));
-    }
-    if statement.predicate.parent.as_ref() != candidate.parents.first() {
-        let parent = statement.predicate.parent.clone().unwrap_or_else(|| "the empty tree".to_owned());
-        return Some(ReceiptFault::OtherParent(parent));
-    }
-    None
 }

@@ -69,6 +69,8 @@ pub struct Approval {
     pub change: Candidate,
     /// How many commits the review approved together.
     pub commits: usize,
+    /// Exempt files in which the change differs from what the review approved.
+    pub exempt: Vec<String>,
 }
 
 /// Why a candidate needs no approval.
@@ -91,6 +93,15 @@ pub enum Difference {
     Files(Vec<String>),
     /// The review's diff does not apply to the candidate's parent.
     DoesNotApply,
+}
+
+/// The comparison of a review with a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    /// Apart from exempt files.
+    pub(crate) difference: Difference,
+    /// The exempt files that differ.
+    pub(crate) exempt: Vec<String>,
 }
 
 impl Decision {
@@ -263,8 +274,9 @@ impl Gate {
         for number in self.list_possible_approvals(candidate).await? {
             let review = self.find_review(number).await?;
             let Some(review) = review.filter(|review| review.approved) else { continue };
-            if self.compare(&review, candidate).await? == Some(Difference::None) {
-                return Ok(Some(Approval { review: (&review).into(), change: candidate.clone(), commits: 1 }));
+            if let Some(Comparison { difference: Difference::None, exempt }) = self.compare(&review, candidate).await? {
+                let review = ApprovedReview::from(&review);
+                return Ok(Some(Approval { review, change: candidate.clone(), commits: 1, exempt }));
             }
         }
         Ok(None)
@@ -343,29 +355,29 @@ impl Gate {
         Ok(self.recent_reviews.insert(reviews.into()).clone())
     }
 
-    /// How the content of a review differs from the candidate, apart from exempt files. `None` if the review belongs to
-    /// another repository, or its base no longer exists.
+    /// How the content of a review differs from the candidate. `None` if the review belongs to another repository, or its
+    /// base no longer exists.
     pub(crate) async fn compare(
         &self,
         review: &ReviewedContent,
         candidate: &Candidate,
-    ) -> Result<Option<Difference>, GateError> {
+    ) -> Result<Option<Comparison>, GateError> {
         let Some(diff) = &review.diff else { return Ok(None) };
         if !self.is_same_repository(review, candidate).await? {
             return Ok(None);
         }
         let parent = candidate.parents.first().map(String::as_str);
         if review.tree_id() == Some(&candidate.tree) && review.base_commit() == parent {
-            return Ok(Some(Difference::None));
+            return Ok(Some(Comparison { difference: Difference::None, exempt: Vec::new() }));
         }
-        let mut difference = self.difference(diff, candidate).await?;
-        if let Difference::Files(files) = &mut difference {
-            files.retain(|path| !self.is_exempt(path));
-            if files.is_empty() {
-                difference = Difference::None;
+        let (difference, exempt) = match self.difference(diff, candidate).await? {
+            Difference::Files(files) => {
+                let (exempt, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| self.is_exempt(path));
+                (if files.is_empty() { Difference::None } else { Difference::Files(files) }, exempt)
             }
-        }
-        Ok(Some(difference))
+            other @ (Difference::None | Difference::DoesNotApply) => (other, Vec::new()),
+        };
+        Ok(Some(Comparison { difference, exempt }))
     }
 
     /// Whether `diff` produces exactly this candidate. A diff of other files is not tried.
@@ -401,7 +413,7 @@ impl Gate {
     }
 
     /// Whether changes of this file need no approval.
-    fn is_exempt(&self, path: &str) -> bool {
+    pub(crate) fn is_exempt(&self, path: &str) -> bool {
         self.exempt.matches(path) && !is_protected(path)
     }
 

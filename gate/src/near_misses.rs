@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use store::read_only_database::ReviewedContent;
 
-use crate::decision::{Decision, Difference, Gate, Outcome, paths_of};
+use crate::decision::{Comparison, Decision, Difference, Gate, Outcome, paths_of};
 use crate::{Candidate, GateError, ReceiptFault};
 
 const MAX_NEAR_MISSES: usize = 3;
@@ -45,7 +45,7 @@ impl Gate {
         let mut near_misses = Vec::new();
         for (.., number) in ranked {
             let Some(review) = self.find_review(number).await? else { continue };
-            let Some(difference) = self.compare(&review, candidate).await? else { continue };
+            let Some(Comparison { difference, .. }) = self.compare(&review, candidate).await? else { continue };
             near_misses.push((Box::new(review), difference));
             if near_misses.len() == MAX_NEAR_MISSES {
                 break;

@@ -5,7 +5,7 @@
 use crate::{
     CliError,
     config_overrides::ConfigArgs,
-    gate_settings::{GateSettings, locate, name_repo_option, open_for_command},
+    gate_settings::{locate, name_repo_option, open_for_command},
     render::gate::{describe, name, short_id},
     terminal,
 };
@@ -14,6 +14,7 @@ use domain::text::escape;
 use gate::{Candidate, CommitRange, Decision, Outcome, Receipt, ReceiptFault, Trailer, list_receipts};
 use git::UserRepo;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -42,8 +43,8 @@ pub struct Args {
 /// What was written for a commit.
 enum Written {
     Receipt(Box<Receipt>),
-    /// The receipt of the series stands at its last commit.
-    InSeries,
+    /// The receipt at this commit covers a series.
+    InSeries(String),
     Trailer(Trailer),
     Nothing,
 }
@@ -61,24 +62,21 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     };
     let decisions = gate.decide_each(&range).await?;
     let as_trailer = args.trailer || (!args.note && settings.receipt == config::ReceiptKind::Trailer);
+    let mut signed = HashSet::new();
     for decision in &decisions {
         let written = if as_trailer {
             write_trailer(&args, &repo, decision).await?
+        } else if let Some(approval) =
+            decision.approval().filter(|approval| !signed.insert(approval.change.commit.clone()))
+        {
+            Written::InSeries(approval.change.commit.clone().unwrap_or_default())
         } else {
-            write_note(&settings, &repo, decision).await?
+            let receipt = settings.receipt_signer().attach(&repo, decision).await?;
+            receipt.map_or(Written::Nothing, |receipt| Written::Receipt(Box::new(receipt)))
         };
         print(&args, decision, &written)?;
     }
     if decisions.iter().all(Decision::passes) { Ok(()) } else { Err(CliError::answer(1)) }
-}
-
-async fn write_note(settings: &GateSettings, repo: &UserRepo, decision: &Decision) -> anyhow::Result<Written> {
-    let Some(approval) = decision.approval() else { return Ok(Written::Nothing) };
-    if approval.change.commit != decision.candidate.commit {
-        return Ok(Written::InSeries);
-    }
-    let receipt = settings.receipt_signer().attach(repo, decision).await?;
-    Ok(receipt.map_or(Written::Nothing, |receipt| Written::Receipt(Box::new(receipt))))
 }
 
 async fn write_trailer(args: &Args, repo: &UserRepo, decision: &Decision) -> anyhow::Result<Written> {
@@ -101,9 +99,11 @@ fn print(args: &Args, decision: &Decision, written: &Written) -> Result<(), CliE
     let review = decision.approval().map(|approval| approval.review.number.to_string()).unwrap_or_default();
     let message = match (&decision.outcome, written) {
         (_, Written::Receipt(receipt)) => {
-            format!("{name}: signed a receipt for {review} with key {}", receipt.key_id())
+            let last = receipt.statement.commit().filter(|last| Some(*last) != decision.candidate.commit.as_deref());
+            let place = last.map(|last| format!(" at {}", short_id(last))).unwrap_or_default();
+            format!("{name}: signed a receipt for {review}{place} with key {}", receipt.key_id())
         }
-        (_, Written::InSeries) => format!("{name}: the receipt for {review} is at the last of its commits"),
+        (_, Written::InSeries(last)) => format!("{name}: the receipt for {review} is at {}", short_id(last)),
         (_, Written::Trailer(_)) => format!("{name}: wrote a trailer for {review}"),
         (Outcome::Exempt(_), Written::Nothing) => format!("{}; no receipt needed", describe(decision)),
         (
@@ -118,7 +118,7 @@ fn print(args: &Args, decision: &Decision, written: &Written) -> Result<(), CliE
     match written {
         Written::Receipt(receipt) => line["receipt"] = receipt_answer(receipt),
         Written::Trailer(trailer) => line["trailer"] = json!(trailer),
-        Written::InSeries | Written::Nothing => {}
+        Written::InSeries(_) | Written::Nothing => {}
     }
     terminal::write_json(&format!("{line}\n"))
 }

@@ -26,6 +26,8 @@ pub enum ReceiptFault {
     OtherTree(String),
     #[error("the receipt covers the change from {0}, which is not the parent here")]
     OtherParent(String),
+    #[error("the review did not approve {0:?}, which was exempt where the receipt was signed, and is not here")]
+    NotExempt(String),
     #[error("the receipt has {found} of {needed} approvals that are needed")]
     TooFewApprovals { found: usize, needed: usize },
     #[error("persona {0:?} has not approved, and must")]

@@ -40,6 +40,9 @@ pub struct Predicate {
     /// The commit that the approved change was applied to. Everything from there to the subject is the approved content.
     /// `None` for the first commit of a history.
     pub parent: Option<String>,
+    /// Files in which the commit differs from what the review approved. They were exempt where the receipt was signed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exempt: Vec<String>,
     pub review: ApprovedReview,
 }
 
@@ -137,6 +140,7 @@ impl Statement {
             predicate: Predicate {
                 signed_at,
                 parent: approval.change.parents.first().cloned(),
+                exempt: approval.exempt.clone(),
                 review: approval.review.clone(),
             },
         })

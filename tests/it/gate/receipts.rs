@@ -176,7 +176,10 @@ async fn landed_work_is_proven_without_a_database() {
     }
     approve(&team.broker, json!({ "target": { "range": format!("{base}..HEAD") } })).await;
     let printed = team.sign(&format!("{base}..HEAD")).await;
-    assert!(printed.contains("the receipt for R-2 is at the last of its commits"), "{printed}");
+    assert!(
+        printed.contains("signed a receipt for R-2 at ") && printed.contains("the receipt for R-2 is at "),
+        "{printed}"
+    );
     team.proves(&["proven", "clear", "proven", "proven"]).await;
     let half = team.elsewhere(&["verify", &format!("{}..{}~1", team.start, team.head())]).await;
     assert_eq!(half.code, 1, "a part of the series is not approved: {}", half.out);
@@ -428,6 +431,35 @@ async fn a_required_persona_must_have_approved() {
     team.commit_staged("drei");
     team.sign("HEAD").await;
     team.proves(&["proven"]).await;
+}
+
+#[tokio::test]
+async fn a_file_that_was_exempt_for_the_signer_must_be_exempt_here() {
+    let team = Team::of(TestBroker::with_settings("[gate]\nexempt = [\"*.md\"]\n").await, "").await;
+    let config = team.broker.home().join("config.toml");
+    stage(&team.broker, "zwei");
+    approve_staged(&team.broker, &[]).await;
+    team.broker.repo().write("notes.md", "not reviewed\n");
+    team.git(&["add", "--all"]);
+    team.commit_staged("zwei");
+    let config = config.to_str().unwrap();
+    team.broker.command(&["receipt", "--config", config]).stdout().await;
+    team.refutes("unproven", "the review did not approve \"notes.md\"").await;
+    let (code, commits) = team.verify_elsewhere(&["--config", config]).await;
+    assert_eq!(code, 0, "{commits}");
+}
+
+#[tokio::test]
+async fn a_series_that_ends_with_an_empty_commit_is_proven() {
+    let team = Team::new("").await;
+    for file in ["a", "b"] {
+        team.broker.repo().write(file, "text\n");
+        team.broker.repo().commit(file);
+    }
+    approve(&team.broker, json!({ "target": { "range": format!("{}..HEAD", team.start) } })).await;
+    team.broker.repo().commit("empty");
+    team.sign(&format!("{}..HEAD", team.start)).await;
+    team.proves(&["proven", "proven", "clear"]).await;
 }
 
 #[tokio::test]
