@@ -1,6 +1,6 @@
 //! Request and response types for gates that ask the broker which reviews approved a change.
 
-pub use domain::approvals::{Approver, ReviewFiles, ReviewedContent};
+pub use domain::approvals::{ReviewFiles, ReviewedContent, Vote};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ use domain::{
     approvals::{ApprovalFilter, ReviewFiles, ReviewedContent},
     ids::ReviewNumber,
 };
-use gate::{Answer, ApprovalSource, GateError};
+use gate::{Answer, GateError, ReviewSource};
 use std::{fs, path::PathBuf, time::Duration};
 use tokio::time::timeout;
 
@@ -52,7 +52,7 @@ impl SourceArgs {
     }
 
     /// The broker as a source of approvals. `None` if no address was given.
-    pub(crate) fn broker(&self) -> Result<Option<Box<dyn ApprovalSource>>, GateFailure> {
+    pub(crate) fn broker(&self) -> Result<Option<Box<dyn ReviewSource>>, GateFailure> {
         let client = self.client().map_err(|error| GateFailure::Unreadable(error.error))?;
         let project = self.project.clone();
         Ok(client.map(|client| Box::new(BrokerApprovals { client, project }) as _))
@@ -92,7 +92,7 @@ fn is_unknown_review(error: &CliError) -> bool {
     error.error.downcast_ref::<ErrorBody>().is_some_and(|body| body.code == ErrorCode::UnknownReview)
 }
 
-impl ApprovalSource for BrokerApprovals {
+impl ReviewSource for BrokerApprovals {
     fn list<'a>(&'a mut self, filter: &'a ApprovalFilter, limit: usize) -> Answer<'a, Vec<ReviewFiles>> {
         Box::pin(async move {
             let mut request = ListApprovalsRequest {

@@ -7,7 +7,7 @@
 use crate::{approval_source::SourceArgs, config_overrides::ConfigArgs};
 use anyhow::{Context as _, anyhow};
 use config::{Config, FailMode, Loaded, Origin, ReceiptKind};
-use gate::{ApprovalSource, Gate, GateError, Policy, RegisteredProject, Workflow};
+use gate::{ApprovalSource, Gate, GateError, Policy, ReceiptSigner, RegisteredProject, ReviewSource, Signers, Workflow};
 use git::{GitError, GitSettings, RepoLocation};
 use nix::unistd::{Uid, User};
 use std::{
@@ -54,6 +54,8 @@ impl From<GateError> for GateFailure {
             GateError::Store(_)
             | GateError::Scratch(_)
             | GateError::NoBroker(_)
+            | GateError::Keys(_)
+            | GateError::Signers(_)
             | GateError::Git(GitError::Missing { .. }) => Self::Unavailable(error.into()),
             GateError::Git(_)
             | GateError::Staged(_)
@@ -65,7 +67,8 @@ impl From<GateError> for GateFailure {
             | GateError::NotRecent(_)
             | GateError::AlreadyReverted(_)
             | GateError::BrokerRefused { .. }
-            | GateError::Receipt(_) => Self::Unreadable(error.into()),
+            | GateError::Receipt(_)
+            | GateError::UnknownKey(_) => Self::Unreadable(error.into()),
         }
     }
 }
@@ -136,7 +139,7 @@ impl GateSettings {
         &self,
         source: &SourceArgs,
         caller: Caller,
-    ) -> Result<Box<dyn ApprovalSource>, GateFailure> {
+    ) -> Result<Box<dyn ReviewSource>, GateFailure> {
         match source.broker()? {
             Some(broker) => Ok(broker),
             None => Ok(Box::new(self.open_database(caller).await?)),
@@ -188,7 +191,13 @@ impl GateSettings {
         caller: Caller,
     ) -> Result<Gate, GateFailure> {
         let approvals = self.open_approvals(source, caller).await?;
-        Ok(Gate::open(location, Some(approvals), self.policy(source)).await?)
+        Ok(Gate::open(location, approvals, self.policy(source)).await?)
+    }
+
+    /// Signs receipts with the key of the broker's data folder.
+    pub(crate) fn receipt_signer(&self) -> ReceiptSigner {
+        let data_dir = &self.config.server.data_dir;
+        ReceiptSigner { keys: data_dir.signing_keys(), database: data_dir.database() }
     }
 }
 
@@ -228,6 +237,23 @@ pub(crate) async fn open_for_command(args: &ConfigArgs, source: &SourceArgs) -> 
     let settings = GateSettings::load(args, Some(location.root()), Caller::Command)?;
     let gate = settings.open_gate(&location, source, Caller::Command).await.map_err(GateFailure::error)?;
     Ok((gate, settings))
+}
+
+/// Where approvals come from instead of the database.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SignersArgs {
+    /// Decide from signed receipts instead of the database; the file names the keys and the policy (docs/receipts.md)
+    #[arg(long, value_name = "FILE")]
+    pub signers: Option<PathBuf>,
+}
+
+impl SignersArgs {
+    /// `None` if no signers file is given.
+    pub(crate) fn source(&self) -> anyhow::Result<Option<ApprovalSource>> {
+        let Some(path) = &self.signers else { return Ok(None) };
+        let read = || anyhow::Ok(Signers::parse(&std::fs::read_to_string(path)?)?);
+        Ok(Some(read().with_context(|| format!("--signers {}", path.display()))?.into()))
+    }
 }
 
 /// Reads the lines that git passes to a hook.

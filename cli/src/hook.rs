@@ -14,7 +14,10 @@ mod pre_tool_use;
 mod session_start;
 mod shell_parser;
 
-use crate::{CliError, approval_source::SourceArgs, commands::gate::FailModeArgs, config_overrides::ConfigArgs};
+use crate::{
+    CliError, approval_source::SourceArgs, commands::gate::FailModeArgs, config_overrides::ConfigArgs,
+    gate_settings::SignersArgs,
+};
 use agent_hook_protocol::respond;
 use std::path::PathBuf;
 
@@ -62,6 +65,8 @@ pub struct PrePush {
 pub struct PreReceive {
     #[command(flatten)]
     source: SourceArgs,
+    #[command(flatten)]
+    signers: SignersArgs,
     #[command(flatten)]
     gated: Gated,
 }

@@ -91,6 +91,9 @@ pub enum Command {
     /// Create, list and revoke bearer tokens
     #[command(subcommand)]
     Token(token::Command),
+    /// Show, rotate and revoke the keys that sign receipts
+    #[command(subcommand)]
+    Key(key::Command),
     /// Manage the reviewers that the broker starts
     #[command(subcommand)]
     Reviewer(reviewer::Command),
@@ -110,7 +113,7 @@ pub enum Command {
     Demo(demo::Args),
     /// Check whether exactly this change is approved: exit code 0 yes, 1 no, 2 could not tell
     Gate(gate::Args),
-    /// Record the approving review of a commit as a git note or a trailer
+    /// Sign which review approved a commit, as a git note; or name the review in a trailer
     Receipt(receipt::Args),
     /// List commits with their approvals: exit code 0 all approved, 1 some are not, 2 could not tell
     Verify(verify::Args),
@@ -169,6 +172,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Events(args) => small(event_history::events(args)),
         Command::Personas(args) => personas::run(&args),
         Command::Token(command) => small(token::run(command)),
+        Command::Key(command) => key::run(&command),
         Command::Reviewer(command) => small(reviewer::run(command)),
         Command::Stats(args) => small(stats::run(args)),
         Command::Audit(args) => small(event_history::audit(args)),

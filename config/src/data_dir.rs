@@ -53,6 +53,11 @@ impl DataDir {
         self.join("webhooks")
     }
 
+    /// The keys with which receipts are signed.
+    pub fn signing_keys(&self) -> PathBuf {
+        self.join("signing_keys.json")
+    }
+
     /// Manifests of what `countersign init` changed.
     pub fn init_manifests(&self) -> PathBuf {
         self.join("init")
@@ -74,9 +79,9 @@ impl DataDir {
     }
 
     /// Files that only their owner may read.
-    pub fn private_files(&self) -> [PathBuf; 5] {
+    pub fn private_files(&self) -> [PathBuf; 6] {
         let [broker, token, lock] = [RUNNING_BROKER, OPERATOR_TOKEN, LOCK].map(|name| self.join(name));
-        [self.database(), broker, token, lock, self.broker_log()]
+        [self.database(), broker, token, lock, self.broker_log(), self.signing_keys()]
     }
 
     /// The secret with which the user's own commands act on the broker of this folder.

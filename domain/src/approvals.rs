@@ -1,11 +1,13 @@
 //! Types for what the gate reads about reviews: their active content, and whether it is approved.
 
 use crate::{
+    consensus::RuleName,
     content::ContentHash,
     diff::AffectedFile,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{Proposer, Review, Status, TargetName},
+    verdict::Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,8 +37,17 @@ pub struct ReviewedContent {
     pub approved: bool,
     /// An earlier content was approved.
     pub approved_before: bool,
-    /// The reviewers whose last vote approved this content.
-    pub approvers: Vec<Approver>,
+    pub round: u32,
+    /// How votes are counted.
+    pub rule: RuleName,
+    pub seats: usize,
+    /// How many approvals are needed.
+    pub needed: usize,
+    /// Personas that must approve.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
+    /// The votes on this content, by seat.
+    pub votes: Vec<Vote>,
     /// The reason of the latest verdict.
     pub reason: Option<String>,
     /// The commit in which the approved content landed, as the proposer said.
@@ -52,7 +63,7 @@ pub struct ContentTexts {
 }
 
 impl ReviewedContent {
-    pub fn new(review: Review, texts: ContentTexts, ever_approved: bool, approvers: Vec<Approver>) -> Self {
+    pub fn new(review: Review, texts: ContentTexts, ever_approved: bool, seats: usize, votes: Vec<Vote>) -> Self {
         let approved = review.approved_hash.as_ref() == Some(&review.round.content_hash);
         Self {
             number: review.number,
@@ -73,20 +84,22 @@ impl ReviewedContent {
             files: texts.files,
             approved,
             approved_before: ever_approved && !approved,
-            approvers,
+            round: review.round.number,
+            rule: review.policy.rule.name(),
+            seats,
+            needed: review.policy.needed(seats),
+            required: review.round.required.into_vec(),
+            votes,
         }
-    }
-
-    /// When the last of the counted approvals was given.
-    pub fn approved_at(&self) -> Option<jiff::Timestamp> {
-        self.approvers.iter().map(|approver| approver.at).max()
     }
 }
 
+/// The vote that a seat has now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Approver {
-    pub reviewer: String,
+pub struct Vote {
     pub persona: String,
+    pub reviewer: String,
+    pub verdict: Verdict,
     pub at: jiff::Timestamp,
 }
 

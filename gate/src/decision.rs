@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::near_misses::NearMiss;
 use crate::policy::{Policy, RegisteredProject, Workflow, is_protected};
-use crate::{ApprovalSource, Candidate, GateError};
+use crate::{ApprovalSource, ApprovedReview, Candidate, GateError};
 
 /// How many of the newest reviews are compared by their file names. A patch id misses a review whose diff was made with
 /// another number of context lines.
@@ -45,6 +45,10 @@ pub enum Outcome {
 pub enum RefusalReason {
     /// A tree or a file, which no review can approve by itself.
     NotACommit,
+    /// The ref for receipts may contain nothing else.
+    NotReceipts,
+    /// Receipts that the ref has would be lost.
+    LosesReceipts,
     /// The merge itself is clean, but it brings this commit, which is not approved.
     MergesUnapproved(String),
     /// The commit landed only together with later ones, which complete it or take it back. By itself it may not become
@@ -62,9 +66,13 @@ pub enum SkipReason {
 
 #[derive(Debug, Clone)]
 pub struct Approval {
-    pub review: ReviewedContent,
+    pub review: ApprovedReview,
+    /// What the review approved: the candidate, or several commits joined, from the parent of the first to the last.
+    pub change: Candidate,
     /// How many commits the review approved together.
     pub commits: usize,
+    /// Exempt files in which the change differs from what the review approved.
+    pub exempt: Vec<String>,
 }
 
 /// Why a candidate needs no approval.
@@ -89,6 +97,15 @@ pub enum Difference {
     DoesNotApply,
 }
 
+/// The comparison of a review with a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    /// Apart from exempt files.
+    pub(crate) difference: Difference,
+    /// The exempt files that differ.
+    pub(crate) exempt: Vec<String>,
+}
+
 impl Decision {
     /// Whether the candidate may land.
     pub fn passes(&self) -> bool {
@@ -100,12 +117,11 @@ impl Decision {
     }
 }
 
-/// A repository and the database with the approvals, ready for decisions.
+/// A repository and the source of approvals, ready for decisions.
 pub struct Gate {
     pub repo: UserRepo,
     location: RepoLocation,
-    /// `None` approves nothing: there is no database.
-    pub(crate) approvals: Option<Box<dyn ApprovalSource>>,
+    pub(crate) source: ApprovalSource,
     pub git: Repository,
     exempt: Globs,
     /// The names of this repository among the broker's projects. Empty if it is not registered.
@@ -129,7 +145,7 @@ pub(crate) struct Changes {
 impl Gate {
     pub async fn open(
         location: &RepoLocation,
-        approvals: Option<Box<dyn ApprovalSource>>,
+        source: impl Into<ApprovalSource>,
         policy: Policy,
     ) -> Result<Self, GateError> {
         let scratch = create_scratch(&policy.scratch)?;
@@ -142,7 +158,7 @@ impl Gate {
         Ok(Self {
             repo: UserRepo::at(location.root().to_owned()),
             location: location.clone(),
-            approvals,
+            source: source.into(),
             git,
             exempt: policy.exempt,
             projects,
@@ -254,33 +270,45 @@ impl Gate {
 
     /// The newest review that approved exactly this candidate.
     pub(crate) async fn find_approval(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
+        if self.source.is_receipts() {
+            return self.find_receipt(candidate).await;
+        }
         for number in self.list_possible_approvals(candidate).await? {
             let review = self.find_review(number).await?;
             let Some(review) = review.filter(|review| review.approved) else { continue };
-            if self.compare(&review, candidate).await? == Some(Difference::None) {
-                return Ok(Some(Approval { review, commits: 1 }));
+            if let Some(Comparison { difference: Difference::None, exempt }) = self.compare(&review, candidate).await? {
+                let review = ApprovedReview::from(&review);
+                return Ok(Some(Approval { review, change: candidate.clone(), commits: 1, exempt }));
             }
         }
         Ok(None)
     }
 
-    /// The bases of approved reviews that led to this tree.
-    pub(crate) async fn list_approved_bases(&mut self, tree: &str) -> Result<Vec<String>, GateError> {
-        let filter = ApprovalFilter { tree_id: Some(tree.to_owned()), ..ApprovalFilter::default() };
+    /// The commits from which approved reviews led to this one.
+    pub(crate) async fn list_approved_bases(&mut self, end: &Candidate) -> Result<Vec<String>, GateError> {
+        if self.source.is_receipts() {
+            let receipts = self.receipts_of(end.commit.as_deref().unwrap_or_default()).await?;
+            let parents = receipts.into_iter().flatten().map(|receipt| receipt.statement.predicate.parent);
+            return Ok(parents.flatten().collect());
+        }
+        let filter = ApprovalFilter { tree_id: Some(end.tree.clone()), ..ApprovalFilter::default() };
         let reviews = self.list_approvals(filter, MAX_APPROVED).await?;
         Ok(reviews.into_iter().filter(|review| review.approved).filter_map(|review| review.base).collect())
     }
 
     /// Whether an approved review changes the same files, so that it may be this candidate.
     pub(crate) async fn has_review_of_same_files(&mut self, candidate: &Candidate) -> Result<bool, GateError> {
+        if self.source.is_receipts() {
+            return Ok(true);
+        }
         let paths = self.changes(candidate).await?;
         let reviews = self.recent_reviews().await?;
         Ok(reviews.iter().any(|review| review.approved && paths_of(&review.files) == paths.paths))
     }
 
     pub async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
-        match &mut self.approvals {
-            Some(approvals) => approvals.find(number).await,
+        match self.source.reviews() {
+            Some(reviews) => reviews.find(number).await,
             None => Ok(None),
         }
     }
@@ -292,8 +320,8 @@ impl Gate {
         limit: usize,
     ) -> Result<Vec<ReviewFiles>, GateError> {
         let project = if let [project] = self.projects.as_slice() { Some(project.clone()) } else { None };
-        match &mut self.approvals {
-            Some(approvals) => approvals.list(&ApprovalFilter { project, ..filter }, limit).await,
+        match self.source.reviews() {
+            Some(reviews) => reviews.list(&ApprovalFilter { project, ..filter }, limit).await,
             None => Ok(Vec::new()),
         }
     }
@@ -332,29 +360,29 @@ impl Gate {
         Ok(self.recent_reviews.insert(reviews.into()).clone())
     }
 
-    /// How the content of a review differs from the candidate, apart from exempt files. `None` if the review belongs to
-    /// another repository, or its base no longer exists.
+    /// How the content of a review differs from the candidate. `None` if the review belongs to another repository, or its
+    /// base no longer exists.
     pub(crate) async fn compare(
         &self,
         review: &ReviewedContent,
         candidate: &Candidate,
-    ) -> Result<Option<Difference>, GateError> {
+    ) -> Result<Option<Comparison>, GateError> {
         let Some(diff) = &review.diff else { return Ok(None) };
         if !self.is_same_repository(review, candidate).await? {
             return Ok(None);
         }
         let parent = candidate.parents.first().map(String::as_str);
         if review.tree_id.as_ref() == Some(&candidate.tree) && review.base_commit.as_deref() == parent {
-            return Ok(Some(Difference::None));
+            return Ok(Some(Comparison { difference: Difference::None, exempt: Vec::new() }));
         }
-        let mut difference = self.difference(diff, candidate).await?;
-        if let Difference::Files(files) = &mut difference {
-            files.retain(|path| !self.is_exempt(path));
-            if files.is_empty() {
-                difference = Difference::None;
+        let (difference, exempt) = match self.difference(diff, candidate).await? {
+            Difference::Files(files) => {
+                let (exempt, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| self.is_exempt(path));
+                (if files.is_empty() { Difference::None } else { Difference::Files(files) }, exempt)
             }
-        }
-        Ok(Some(difference))
+            other @ (Difference::None | Difference::DoesNotApply) => (other, Vec::new()),
+        };
+        Ok(Some(Comparison { difference, exempt }))
     }
 
     /// Whether `diff` produces exactly this candidate. A diff of other files is not tried.
@@ -394,7 +422,7 @@ impl Gate {
     }
 
     /// Whether changes of this file need no approval.
-    fn is_exempt(&self, path: &str) -> bool {
+    pub(crate) fn is_exempt(&self, path: &str) -> bool {
         self.exempt.matches(path) && !is_protected(path)
     }
 

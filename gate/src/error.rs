@@ -38,4 +38,10 @@ pub enum GateError {
     },
     #[error("cannot write the receipt: {0}")]
     Receipt(String),
+    #[error("cannot use the signing keys: {0}")]
+    Keys(String),
+    #[error("no key {0:?}; `countersign key show` lists them")]
+    UnknownKey(String),
+    #[error("cannot read the signers file: {0}")]
+    Signers(String),
 }

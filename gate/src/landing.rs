@@ -42,8 +42,8 @@ pub enum LandingRefusal {
 impl Gate {
     /// Reviews with this name: `R-12`, `12`, an id, or the start of an id. At most six.
     pub async fn find_reviews(&mut self, name: &str) -> Result<Vec<ReviewNumber>, GateError> {
-        match &mut self.approvals {
-            Some(approvals) => approvals.find_by_name(name).await,
+        match self.source.reviews() {
+            Some(reviews) => reviews.find_by_name(name).await,
             None => Ok(Vec::new()),
         }
     }
@@ -95,11 +95,14 @@ impl Gate {
         let candidate = self.commit(commit).await?;
         let decision = self.decide(candidate.clone()).await?;
         // An exempt change passes too, but here it must be the approved content.
-        let is_proven = self.compare(&landing.review, &candidate).await? == Some(Difference::None);
+        let comparison = self.compare(&landing.review, &candidate).await?;
+        let is_proven = comparison
+            .is_some_and(|comparison| comparison.difference == Difference::None && comparison.exempt.is_empty());
         if !decision.passes() || !is_proven {
             return Ok(Err(LandingRefusal::Gate(Box::new(decision))));
         }
-        let approval = Approval { review: landing.review.clone(), commits: 1 };
+        let review = (&landing.review).into();
+        let approval = Approval { review, change: candidate.clone(), commits: 1, exempt: Vec::new() };
         Ok(Ok(Decision { candidate, outcome: Outcome::Approved(Box::new(approval)) }))
     }
 

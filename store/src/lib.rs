@@ -5,7 +5,7 @@
 //! - [`EventRecord`], [`Feed`], [`LogFollower`]: the log of events and how to follow it
 //! - the types of `query_types`: what queries take and return
 //! - [`read_only_database`]: the file without a broker, for the gate
-//! - [`Tokens`]: access tokens, also written by the command line
+//! - [`Tokens`], [`Receipts`]: access tokens and signed receipts, also written by the command line
 //!
 //! The SQL is in `sqlite/`; the other modules do not name a database, so that a second one can stand beside it.
 
@@ -14,6 +14,7 @@ mod error;
 mod event_log;
 mod query_types;
 pub mod read_only_database;
+mod receipts;
 mod sqlite;
 mod tokens;
 
@@ -28,6 +29,7 @@ pub use query_types::{
     ReviewerRow, ReviewerSession, ReviewerWork, RoundRow, SeatRow, SessionTotals, StatsPeriod, WaitingReview,
     WebhookRow,
 };
+pub use receipts::{NewReceipt, Receipts};
 pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};
 

@@ -6,6 +6,7 @@ mod client_hooks;
 mod decisions;
 mod installed_guards;
 mod landing;
+mod receipts;
 mod revert;
 mod tandem_workflow;
 mod verify;

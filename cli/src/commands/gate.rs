@@ -6,14 +6,16 @@ use crate::{
     CliError,
     approval_source::SourceArgs,
     config_overrides::ConfigArgs,
-    gate_settings::{index_of_hook, open_for_command, read_stdin},
+    gate_settings::{
+        Caller, GateSettings, SignersArgs, index_of_hook, locate, name_repo_option, open_for_command, read_stdin,
+    },
     render::gate::{gate_answer, report, unknown_answer},
     terminal,
 };
 use anyhow::anyhow;
 use config::FailMode;
 use domain::text::escape;
-use gate::{Decision, PushUpdate, Remote};
+use gate::{Decision, Gate, PushUpdate, Remote};
 use git::UserRepo;
 
 const NO: u8 = 1;
@@ -36,6 +38,8 @@ pub struct Args {
     /// Name the remote that is pushed to [default: any]
     #[arg(long, requires = "push", value_name = "REMOTE")]
     remote: Option<String>,
+    #[command(flatten)]
+    signers: SignersArgs,
     #[command(flatten)]
     fail_mode: FailModeArgs,
     /// Print JSON
@@ -99,7 +103,17 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 }
 
 async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
-    let (mut gate, _) = open_for_command(&args.config, &args.source).await?;
+    let mut gate = match args.signers.source()? {
+        Some(receipts) => {
+            if args.commit.is_none() && args.range.is_none() && !args.push {
+                return Err(anyhow!("staged changes have no receipt; pass --commit, --range or --push with --signers"));
+            }
+            let location = locate(&args.config).map_err(name_repo_option)?;
+            let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command)?;
+            Gate::open(&location, receipts, settings.policy(&args.source)).await?
+        }
+        None => open_for_command(&args.config, &args.source).await?.0,
+    };
     if let Some(name) = &args.commit {
         let commit = gate.commit(name).await?;
         return Ok(vec![gate.decide(commit).await?]);

@@ -32,7 +32,7 @@ use domain::{
     review::{Recipient, Role, Status},
     text::escape,
 };
-use gate::{Candidate, Gate, Landing, LandingOutcome, LandingRefusal, Receipt, ReviewedContent};
+use gate::{Candidate, Gate, Landing, LandingOutcome, LandingRefusal, ReceiptSigner, ReviewedContent, Trailer};
 use git::{BranchUpdate, NewCommit};
 use report::{Refusal, Report, Row, Work};
 use serde_json::Value;
@@ -77,7 +77,8 @@ pub struct Args {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let (gate, settings) = open_for_command(&args.config, &args.source).await.map_err(CliError::usage)?;
     let client = find_broker(&args, &settings.config).await?;
-    let mut lander = Lander { args: &args, gate, client };
+    let signer = args.source.url.is_none().then(|| settings.receipt_signer());
+    let mut lander = Lander { args: &args, gate, client, signer };
     let rows = match &args.review {
         Some(name) => vec![lander.land_named(name).await?],
         None => lander.land_queue().await?,
@@ -101,6 +102,8 @@ struct Lander<'a> {
     args: &'a Args,
     gate: Gate,
     client: Option<Client>,
+    /// `None` if the database is elsewhere.
+    signer: Option<ReceiptSigner>,
 }
 
 impl Lander<'_> {
@@ -186,7 +189,7 @@ impl Lander<'_> {
     ) -> Result<Option<Work>, CliError> {
         let review = &landing.review;
         let committer = commit_text::committer(&self.gate.repo).await?;
-        let message = commit_text::message(review, &Receipt::new(review, candidate));
+        let message = commit_text::message(review, &Trailer::new(&review.into(), &candidate.tree));
         let commit = self
             .gate
             .git
@@ -224,10 +227,13 @@ impl Lander<'_> {
                 Err(error) => row.problems.push(format!("{error:#}")),
             }
         }
-        if let Some(receipt) = Receipt::from_decision(&decision)
-            && let Err(error) = receipt.write_note(&self.gate.repo).await
-        {
-            row.remarks.push(format!("the receipt is only in the message of the commit: {error}"));
+        match &self.signer {
+            None => row.remarks.push("the receipt is not signed: the signing key is where the database is".to_owned()),
+            Some(signer) => {
+                if let Err(error) = signer.attach(&self.gate.repo, &decision).await {
+                    row.remarks.push(format!("the receipt is only in the message of the commit: {error}"));
+                }
+            }
         }
         Ok(Some(Work::Landed { commit, parent: tip.to_owned(), tree: candidate.tree.clone() }))
     }

@@ -16,7 +16,7 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use domain::diff::{ZeroContext, apply_parts};
-use gate::{Candidate, Gate, RecentHistory, ReviewedContent};
+use gate::{ApprovalSource, Candidate, Gate, RecentHistory, ReviewedContent};
 use git::UserRepo;
 use serde::Serialize;
 use serde_json::json;
@@ -64,7 +64,8 @@ enum PatchResult {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let location = locate(&args.config).map_err(name_repo_option).map_err(CliError::usage)?;
     let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command).map_err(CliError::usage)?;
-    let mut gate = Gate::open(&location, None, settings.policy(&SourceArgs::default())).await?;
+    let policy = settings.policy(&SourceArgs::default());
+    let mut gate = Gate::open(&location, ApprovalSource::None, policy).await?;
     let repo = gate.repo.clone();
     check_no_operation_in_progress(&repo).await?;
     let mut store = ReadOnlyStore::open(&settings.config.server.data_dir.database()).await?;

@@ -16,7 +16,7 @@ use config::{
     planning_file::{GitPoint, PLANNING_FILE, PlanningConfig},
 };
 use domain::text::escape;
-use gate::{Decision, Gate, PushUpdate, Receipt, Remote};
+use gate::{Decision, Gate, PushUpdate, Remote, Trailer};
 use git::RepoLocation;
 use std::{
     env,
@@ -63,7 +63,7 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), CliError> {
 
 /// The place that a client cannot avoid. Without an answer it refuses, unless its own line says otherwise.
 pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
-    let PreReceive { source, gated } = args;
+    let PreReceive { source, signers, gated } = args;
     let lines = read_stdin();
     let decisions = async {
         let location = locate(&gated.config).map_err(|error| GateFailure::Unreadable(error.into()))?;
@@ -77,7 +77,10 @@ pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
             let error = anyhow!("--url needs --project NAME: the name under which the broker knows this repository");
             return Err(GateFailure::Unreadable(error));
         }
-        let mut gate = settings.open_gate(&location, &source, Caller::GitHook).await?;
+        let mut gate = match signers.source().map_err(GateFailure::Unavailable)? {
+            Some(receipts) => Gate::open(&location, receipts, settings.policy(&source)).await?,
+            None => settings.open_gate(&location, &source, Caller::GitHook).await?,
+        };
         let updates = PushUpdate::parse_received(&lines.map_err(GateFailure::Unreadable)?)?;
         Ok(gate.decide_push(&Remote::Here, &updates).await?)
     };
@@ -103,7 +106,7 @@ async fn open_gate(
 ) -> Result<Gate, GateFailure> {
     let settings = settings.map_err(GateFailure::Unavailable)?;
     let approvals = settings.open_approvals(&SourceArgs::default(), Caller::GitHook).await?;
-    Ok(Gate::open(&location?, Some(approvals), settings.policy(&SourceArgs::default())).await?)
+    Ok(Gate::open(&location?, approvals, settings.policy(&SourceArgs::default())).await?)
 }
 
 /// Prints nothing if everything is approved.
@@ -152,10 +155,10 @@ pub(super) async fn write_receipt(config_overrides: &ConfigArgs, message: Option
                 gate.decide(head).await?
             }
         };
-        match (Receipt::from_decision(&decision), message) {
-            (Some(receipt), Some(file)) => receipt.add_to_message(&gate.repo, file).await?,
-            (Some(receipt), None) => receipt.write_note(&gate.repo).await?,
-            (None, _) => {}
+        match (message, Trailer::from_decision(&decision)) {
+            (Some(file), Some(trailer)) => trailer.add_to_message(&gate.repo, file).await?,
+            (Some(_), None) => {}
+            (None, _) => drop(settings.receipt_signer().attach(&gate.repo, &decision).await?),
         }
         Ok(())
     };

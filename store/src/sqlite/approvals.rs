@@ -3,10 +3,11 @@
 use super::{parse_all, reader::Reader};
 use crate::StoreError;
 use domain::{
-    approvals::{ApprovalFilter, Approver, ContentTexts, ReviewFiles, ReviewedContent},
+    approvals::{ApprovalFilter, ContentTexts, ReviewFiles, ReviewedContent, Vote},
     ids::ReviewNumber,
     review::Review,
     time::Timestamp,
+    verdict::Verdict,
 };
 use serde::Deserialize;
 use sqlx::SqliteConnection;
@@ -129,6 +130,7 @@ pub(crate) async fn find(
 ) -> Result<Option<ReviewedContent>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT r.body, c.description, c.diff, c.files,
+                  (SELECT count(*) FROM seats s WHERE s.review = r.number) AS "seats!: i64",
                   EXISTS (SELECT 1 FROM events e WHERE e.review = r.number AND e.status = 'approved')
                       AS "ever_approved!: bool"
            FROM reviews r JOIN contents c ON c.hash = r.content_hash WHERE r.number = ?"#,
@@ -138,37 +140,39 @@ pub(crate) async fn find(
     .await?;
     let Some(row) = row else { return Ok(None) };
     let review: Review = serde_json::from_str(&row.body)?;
-    let approvers = list_approvers(connection, number, &review.round.content_hash.0).await?;
+    let votes = list_votes(connection, number, &review.round.content_hash.0).await?;
+    let seats = usize::try_from(row.seats).unwrap_or_default();
     let texts = ContentTexts { description: row.description, diff: row.diff, files: serde_json::from_str(&row.files)? };
-    Ok(Some(ReviewedContent::new(review, texts, row.ever_approved, approvers)))
+    Ok(Some(ReviewedContent::new(review, texts, row.ever_approved, seats, votes)))
 }
 
 #[derive(Deserialize)]
-struct ApproverRow {
-    reviewer: String,
+struct VoteRow {
     persona: String,
+    reviewer: String,
+    verdict: Verdict,
     at: Timestamp,
 }
 
-async fn list_approvers(
+async fn list_votes(
     connection: &mut SqliteConnection,
     number: ReviewNumber,
     hash: &str,
-) -> Result<Vec<Approver>, StoreError> {
+) -> Result<Vec<Vote>, StoreError> {
     let rows = sqlx::query_scalar!(
-        r#"SELECT json_object('reviewer', v.reviewer, 'persona', v.persona, 'at', v.at_ms) AS "json!: String"
-         FROM verdicts v WHERE v.review = ?1 AND v.content_hash = ?2 AND v.verdict = 'approved'
-           AND v.id = (SELECT max(l.id) FROM verdicts l WHERE l.review = v.review AND l.persona = v.persona
-                       AND l.verdict <> 'comment')
-         ORDER BY v.id"#,
+        r#"SELECT json_object('persona', s.persona, 'reviewer', v.reviewer, 'verdict', v.verdict, 'at', v.at_ms)
+                  AS "json!: String"
+         FROM seats s JOIN verdicts v
+              ON v.review = s.review AND v.content_hash = ?2 AND v.verdict = s.vote
+                 AND v.id = (SELECT max(l.id) FROM verdicts l WHERE l.review = s.review AND l.persona = s.persona
+                             AND l.verdict <> 'comment')
+         WHERE s.review = ?1 ORDER BY s.position"#,
         number.0,
         hash
     )
     .fetch_all(connection)
     .await?;
-    let rows: Vec<ApproverRow> = parse_all(&rows)?;
-    Ok(rows
-        .into_iter()
-        .map(|ApproverRow { reviewer, persona, at }| Approver { reviewer, persona, at: at.into() })
-        .collect())
+    let rows: Vec<VoteRow> = parse_all(&rows)?;
+    let vote = |VoteRow { persona, reviewer, verdict, at }| Vote { persona, reviewer, verdict, at: at.into() };
+    Ok(rows.into_iter().map(vote).collect())
 }

@@ -2,19 +2,19 @@
 
 use anyhow::{Context as _, anyhow};
 use domain::text::is_hidden;
-use gate::{Receipt, ReviewedContent};
+use gate::{ReviewedContent, Trailer};
 use git::{Person, UserRepo};
 
 /// The domain of authors without an address of their own. It never exists (RFC 2606).
 const EMAIL_DOMAIN: &str = "countersign.invalid";
 const UNNAMED: &str = "proposer";
 
-/// The intent, the description and the trailer of the receipt.
-pub(super) fn message(review: &ReviewedContent, receipt: &Receipt) -> String {
+/// The intent, the description and the trailer.
+pub(super) fn message(review: &ReviewedContent, trailer: &Trailer) -> String {
     let intent = visible(&review.intent);
     let (subject, rest) = intent.trim().split_once('\n').unwrap_or((intent.trim(), ""));
     let description = visible(review.description.as_deref().unwrap_or_default());
-    let parts = [subject, rest, &description, &receipt.to_trailer()].map(|part| part.trim().to_owned());
+    let parts = [subject, rest, &description, &trailer.to_line()].map(|part| part.trim().to_owned());
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n\n") + "\n"
 }

@@ -7,7 +7,8 @@ fn review(identity: &str) -> ReviewedContent {
     serde_json::from_value(json!({
         "number": "R-1", "review_id": "00000000-0000-0000-0000-000000000001", "status": "approved", "priority": "normal",
         "proposer": { "agent_type": "claude", "agent_role": "executor", "phase": "1", "proposer_id": identity },
-        "intent": "x", "content_hash": "0", "files": [], "approved": true, "approved_before": false, "approvers": [],
+        "intent": "x", "content_hash": "0", "files": [], "approved": true, "approved_before": false, "round": 1,
+        "rule": "require_all", "seats": 1, "needed": 1, "votes": [],
     }))
     .unwrap()
 }

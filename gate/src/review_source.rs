@@ -1,4 +1,4 @@
-//! Where the gate finds approvals: in the database file of a broker, or at a broker.
+//! Where the gate finds reviews: in the database file of a broker, or at a broker.
 
 use std::pin::Pin;
 
@@ -10,8 +10,8 @@ use crate::GateError;
 
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GateError>> + 'a>>;
 
-/// A source of approvals. The gate trusts its answers.
-pub trait ApprovalSource {
+/// A source of reviews. The gate trusts its answers.
+pub trait ReviewSource {
     /// Reviews with a diff, approved or not, newest first, at most `limit`. Those that wait to land come in the order in
     /// which they should.
     fn list<'a>(&'a mut self, filter: &'a ApprovalFilter, limit: usize) -> Answer<'a, Vec<ReviewFiles>>;
@@ -23,7 +23,7 @@ pub trait ApprovalSource {
     fn find_by_name<'a>(&'a mut self, name: &'a str) -> Answer<'a, Vec<ReviewNumber>>;
 }
 
-impl ApprovalSource for ReadOnlyStore {
+impl ReviewSource for ReadOnlyStore {
     fn list<'a>(&'a mut self, filter: &'a ApprovalFilter, limit: usize) -> Answer<'a, Vec<ReviewFiles>> {
         Box::pin(async move { Ok(self.list_approvals(filter, i64::try_from(limit).unwrap_or(i64::MAX)).await?) })
     }
