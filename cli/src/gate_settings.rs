@@ -7,7 +7,9 @@
 use crate::{approval_source::SourceArgs, config_overrides::ConfigArgs};
 use anyhow::{Context as _, anyhow};
 use config::{Config, FailMode, Loaded, Origin, ReceiptKind};
-use gate::{ApprovalSource, Gate, GateError, Policy, ReceiptSigner, RegisteredProject, ReviewSource, Signers, Workflow};
+use gate::{
+    ApprovalSource, Gate, GateError, Policy, ReceiptSigner, RegisteredProject, ReviewSource, Signers, Workflow,
+};
 use git::{GitError, GitSettings, RepoLocation};
 use nix::unistd::{Uid, User};
 use std::{

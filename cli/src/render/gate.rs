@@ -2,7 +2,6 @@
 
 use super::clipped;
 use domain::{
-    approvals::Approver,
     review::Status,
     text::{count, escape},
 };

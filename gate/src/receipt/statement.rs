@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use domain::approvals::ReviewedContent;
 use domain::consensus::RuleName;
 use domain::content::ContentHash;
 use domain::ids::{ReviewId, ReviewNumber};
 use domain::verdict::Verdict;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use domain::approvals::ReviewedContent;
 
 use crate::{Approval, GateError};
 
