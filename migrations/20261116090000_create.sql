@@ -313,6 +313,19 @@ CREATE TABLE sessions (
     expires_at_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Signed receipts, as they were written into repositories: the last one of each commit.
+CREATE TABLE receipts (
+    commit_id    TEXT    NOT NULL PRIMARY KEY CHECK (length(commit_id) >= 40),
+    review       INTEGER NOT NULL REFERENCES reviews (number),
+    -- the public key that it is signed with
+    key_id       TEXT    NOT NULL CHECK (length(key_id) = 16),
+    signed_at_ms INTEGER NOT NULL,
+    -- one line of JSON
+    envelope     TEXT    NOT NULL CHECK (json_valid(envelope))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX receipts_by_review ON receipts (review);
+
 -- The random id of this database, made here once. A client that sees another one talks to another broker.
 CREATE TABLE database_identity (
     id TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 32)

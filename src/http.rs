@@ -232,9 +232,12 @@ async fn healthz(State(identity): State<Arc<BrokerIdentity>>) -> Response {
 }
 
 async fn readyz(State(broker): State<Broker>) -> Response {
-    if broker.is_ready() {
-        with_json(StatusCode::OK, &json!({ "status": "ready" }))
-    } else {
-        problem(ErrorBody::new(ErrorCode::NotReady, "the broker is starting or stopping"))
-    }
+    let error = match (broker.is_ready(), broker.reader().is_in_place()) {
+        (true, true) => return with_json(StatusCode::OK, &json!({ "status": "ready" })),
+        (true, false) => {
+            "the database file was deleted or replaced, so nothing more is saved; stop the broker and put it back"
+        }
+        (false, _) => "the broker is starting or stopping",
+    };
+    problem(ErrorBody::new(ErrorCode::NotReady, error))
 }

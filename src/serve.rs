@@ -54,11 +54,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     // The lock comes before the database: two brokers on one database would end each other's claims.
     let lock = config.server.data_dir.lock().map_err(|error| match error {
         LockError::Taken { .. } => CliError::new(TAKEN, error),
-        LockError::Io { .. } => CliError::from(error),
+        LockError::Io { .. } => CliError::from(explain_full_disk(error.into(), &config.server.data_dir)),
     })?;
     let listener = bind(&config).await?;
     let address = listener.local_addr()?;
-    let mut started = start(&config, repo.as_deref(), address).await?;
+    let data_dir = &config.server.data_dir;
+    let mut started =
+        start(&config, repo.as_deref(), address).await.map_err(|error| explain_full_disk(error, data_dir))?;
 
     let stop = CancellationToken::new();
     let body_bytes = config.limits.diff_bytes * 2 + MAX_BYTES_BESIDE_DIFF;
@@ -94,7 +96,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
     let url = format!("http://{}", client_address(address));
     let operator = started.running.broker.credentials().issue_local_operator();
-    lock.announce(&url, &operator).context("cannot write the address of the broker")?;
+    let announced = lock.announce(&url, &operator).context("cannot write the address of the broker");
+    announced.map_err(|error| explain_full_disk(error, data_dir))?;
     match config.log.format {
         LogFormat::Text => banner(&url, &started, &config),
         // The banner is not JSON.
@@ -133,6 +136,27 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
     drop(lock);
     Ok(())
+}
+
+/// What SQLite says if it cannot enlarge the database, its log, or the index of the log (SQLITE_IOERR_SHMSIZE).
+fn is_out_of_space(message: &str) -> bool {
+    message.contains("disk is full") || message.contains("(code: 4874)")
+}
+
+/// Says what to do about a start that failed because the disk is full.
+fn explain_full_disk(error: anyhow::Error, data_dir: &Path) -> anyhow::Error {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let is_full = error.chain().any(|cause| {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(kind, Some(StorageFull | QuotaExceeded | FileTooLarge)) || is_out_of_space(&cause.to_string())
+    });
+    if !is_full {
+        return error;
+    }
+    let folder = data_dir.display();
+    error.context(format!(
+        "the disk of {folder} is full; free some space and start again (every acknowledged change is saved)"
+    ))
 }
 
 /// A started broker, with what the banner shows.

@@ -5,6 +5,7 @@
 //! call when the client disconnects, turns a panic into an error, and writes one log line and one metric.
 
 mod admin;
+mod approvals;
 mod authz;
 mod claims;
 mod error;
@@ -396,6 +397,8 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::KillReviewer => run!(KillReviewer, reviewer_pool::kill),
         OperationId::CountReviews => run!(CountReviews, review_lists::count),
         OperationId::GetFile => run!(GetFile, files::get),
+        OperationId::ListApprovals => run!(ListApprovals, approvals::list),
+        OperationId::GetApproval => run!(GetApproval, approvals::get),
         OperationId::ListProjects => run!(ListProjects, admin::projects),
         OperationId::GetWhoami => run!(GetWhoami, session::whoami),
         OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),

@@ -164,6 +164,8 @@ pub enum EventData {
     },
     Closed {
         by_role: Role,
+        /// The commit in which the approved change landed.
+        landed_as: Option<String>,
     },
     ReviewerSpawned {
         reviewer_id: String,
@@ -293,7 +295,7 @@ impl From<&ReviewEvent> for EventData {
             ReviewEvent::Cancelled { reason, detached, .. } => {
                 Self::Cancelled { reason: shorten(reason), detached: shorten_all(detached) }
             }
-            ReviewEvent::Closed { by, .. } => Self::Closed { by_role: *by },
+            ReviewEvent::Closed { by, landed_as, .. } => Self::Closed { by_role: *by, landed_as: landed_as.clone() },
         }
     }
 }
@@ -411,7 +413,10 @@ impl Event {
                 (format!("{actor} rejected the counter-patch of {persona} on {number}"), None)
             }
             EventData::Cancelled { reason, .. } => (format!("{actor} cancelled {number}"), Some(reason.clone())),
-            EventData::Closed { .. } => (format!("{actor} closed {number}"), None),
+            EventData::Closed { landed_as: Some(commit), .. } => {
+                (format!("{actor} closed {number}, which landed as {}", commit.get(..12).unwrap_or(commit)), None)
+            }
+            EventData::Closed { landed_as: None, .. } => (format!("{actor} closed {number}"), None),
             EventData::ReviewerSpawned { reviewer_id, turn: Some(turn), reviewer_session_id, .. } => {
                 let session = reviewer_session_id.as_ref().map_or("begins a session", |_| "continues its session");
                 (format!("turn {turn} of reviewer {reviewer_id}{project}: it {session}"), None)

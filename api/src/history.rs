@@ -169,6 +169,8 @@ pub struct TimelineEvent {
     pub verdict: Option<Verdict>,
     /// Reason of a verdict, a cancellation or the end of a claim; git's message if the diff did not apply.
     pub reason: Option<String>,
+    /// The commit in which the approved change landed.
+    pub landed_as: Option<String>,
     pub summary: Option<String>,
     /// Effort, as far as the reviewer reports it.
     pub metrics: Option<ReviewMetrics>,

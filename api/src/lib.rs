@@ -11,6 +11,7 @@
 //!   types of the web page
 
 pub mod admin;
+pub mod approvals;
 pub mod claims;
 pub mod client_repo_header;
 pub mod consensus;

@@ -1,7 +1,8 @@
 //! The table of operations. MCP tools, REST routes, OpenAPI, role checks and the client all read it.
 
 use crate::{
-    admin, claims, files, history, issues, json_schema, messages, proposals, review_lists, reviewer_pool, reviews,
+    admin, approvals, claims, files, history, issues, json_schema, messages, proposals, review_lists, reviewer_pool,
+    reviews,
 };
 use crate::{
     route::{Format, Route},
@@ -399,6 +400,18 @@ operations! {
     GetFile(files::FileRequest) -> files::FileResponse {
         rest "get_file", "A file of a proposal", Any, Read,
         GET "/reviews/{review_id}/files" as "get_file",
+    }
+    /// Operator: lists reviews with a diff for a gate that has no database: of one project, newest first, with their files;
+    /// or the approved ones of a change (patch_id, tree_id); or those that wait to land. 50 per page by default; continue
+    /// with cursor=<next_cursor> until it is absent.
+    ListApprovals(approvals::ListApprovalsRequest) -> approvals::ListApprovalsResponse {
+        rest "list_approvals", "Approvals", Operator, Read,
+        GET "/approvals" as "list_approvals",
+    }
+    /// Operator: returns the active content of a review with its whole diff, whether it is approved, and by whom.
+    GetApproval(approvals::ApprovalRequest) -> approvals::ReviewedContent {
+        rest "get_approval", "Approval of a review", Operator, Read,
+        GET "/reviews/{review_id}/approval" as "get_approval",
     }
     /// Lists the projects that the broker knows, as far as the caller may see them.
     ListProjects(admin::NoArguments) -> admin::ListProjectsResponse {

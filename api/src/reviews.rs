@@ -188,6 +188,8 @@ pub struct ReviewState {
     pub verdict: Option<Verdict>,
     /// The content that is approved.
     pub approved_hash: Option<ContentHash>,
+    /// The commit in which it landed, if close_review named it.
+    pub landed_as: Option<String>,
     #[serde(flatten)]
     pub diff: DiffState,
     /// The broker sent the review back because the diff does not apply.
@@ -214,6 +216,7 @@ impl From<&Review> for ReviewState {
             seats: review.seats.iter().map(SeatState::from).collect(),
             verdict: review.decision.as_ref().map(|decision| decision.verdict),
             approved_hash: review.approved_hash.clone(),
+            landed_as: review.landed_as.clone(),
             diff: DiffState::new(review, 0),
             auto_rejected: review.auto_rejected(),
             escalate: review.escalation().is_some(),
@@ -286,6 +289,8 @@ pub struct CloseReviewRequest {
     pub closer_role: Option<Role>,
     /// Your own id, for the log [default: the name of your token, or else the proposer's].
     pub caller_id: Option<String>,
+    /// The full id of the commit in which the approved change landed.
+    pub landed_as: Option<String>,
 }
 
 #[skip_serializing_none]

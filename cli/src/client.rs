@@ -99,9 +99,16 @@ impl Broker {
 }
 
 impl Client {
-    /// The broker at this address, without a token.
-    pub(crate) fn at(url: &str) -> Result<Self, CliError> {
-        let broker = RefCell::new(Broker { url: url.to_owned(), pid: None, token: None });
+    /// The broker that serves this data folder.
+    pub(crate) async fn serving(data_dir: DataDir) -> Result<Self, CliError> {
+        let http = discovery::client()?;
+        let broker = RefCell::new(Broker::find(&http, &data_dir).await?);
+        Ok(Self { http, broker, data_dir: Some(data_dir), headers: HeaderMap::new(), json: false })
+    }
+
+    /// The broker at this address.
+    pub(crate) fn at(url: &str, token: Option<HeaderValue>) -> Result<Self, CliError> {
+        let broker = RefCell::new(Broker { url: url.to_owned(), pid: None, token });
         Ok(Self { http: discovery::client()?, broker, data_dir: None, headers: HeaderMap::new(), json: false })
     }
 

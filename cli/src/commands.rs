@@ -9,6 +9,8 @@ pub(crate) mod event_history;
 pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod issues;
+pub(crate) mod key;
+pub(crate) mod land;
 pub(crate) mod list;
 pub(crate) mod open;
 pub(crate) mod personas;

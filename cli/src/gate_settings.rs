@@ -4,10 +4,12 @@
 //! its settings from the operator. A project's file can make the gate stricter but not looser, and hooks ignore
 //! environment variables that would loosen it.
 
-use crate::config_overrides::ConfigArgs;
+use crate::{approval_source::SourceArgs, config_overrides::ConfigArgs};
 use anyhow::{Context as _, anyhow};
 use config::{Config, FailMode, Loaded, Origin, ReceiptKind};
-use gate::{Gate, GateError, Policy, RegisteredProject, Workflow};
+use gate::{
+    ApprovalSource, Gate, GateError, Policy, ReceiptSigner, RegisteredProject, ReviewSource, Signers, Workflow,
+};
 use git::{GitError, GitSettings, RepoLocation};
 use nix::unistd::{Uid, User};
 use std::{
@@ -51,9 +53,12 @@ impl GateFailure {
 impl From<GateError> for GateFailure {
     fn from(error: GateError) -> Self {
         match error {
-            GateError::Store(_) | GateError::Scratch(_) | GateError::Git(GitError::Missing { .. }) => {
-                Self::Unavailable(error.into())
-            }
+            GateError::Store(_)
+            | GateError::Scratch(_)
+            | GateError::NoBroker(_)
+            | GateError::Keys(_)
+            | GateError::Signers(_)
+            | GateError::Git(GitError::Missing { .. }) => Self::Unavailable(error.into()),
             GateError::Git(_)
             | GateError::Staged(_)
             | GateError::UnknownCommit(_)
@@ -63,7 +68,9 @@ impl From<GateError> for GateFailure {
             | GateError::TooManyCommits
             | GateError::NotRecent(_)
             | GateError::AlreadyReverted(_)
-            | GateError::Receipt(_) => Self::Unreadable(error.into()),
+            | GateError::BrokerRefused { .. }
+            | GateError::Receipt(_)
+            | GateError::UnknownKey(_) => Self::Unreadable(error.into()),
         }
     }
 }
@@ -129,7 +136,19 @@ impl GateSettings {
         }
     }
 
-    pub(crate) fn policy(&self, project: Option<String>) -> Policy {
+    /// Opens the source of approvals: the broker at the address that was given, otherwise the database.
+    pub(crate) async fn open_approvals(
+        &self,
+        source: &SourceArgs,
+        caller: Caller,
+    ) -> Result<Box<dyn ReviewSource>, GateFailure> {
+        match source.broker()? {
+            Some(broker) => Ok(broker),
+            None => Ok(Box::new(self.open_database(caller).await?)),
+        }
+    }
+
+    pub(crate) fn policy(&self, source: &SourceArgs) -> Policy {
         let config = &self.config;
         let git = GitSettings {
             program: config.git.program.clone(),
@@ -139,7 +158,9 @@ impl GateSettings {
             concurrency: 1,
             ..GitSettings::default()
         };
-        let projects = config.server.data_dir.registered_projects().into_iter();
+        // The data folder of this machine says nothing about the projects of another broker.
+        let projects = if source.url.is_none() { config.server.data_dir.registered_projects() } else { Vec::new() };
+        let projects = projects.into_iter();
         let projects = projects.map(|project| RegisteredProject { name: project.name, objects: project.objects });
         let requires_push = |text: &str| {
             let planning =
@@ -149,18 +170,36 @@ impl GateSettings {
         Policy {
             exempt: config.gate.exempt.clone(),
             git,
-            // TMPDIR may name a folder that does not exist.
-            scratch: [env::temp_dir(), "/tmp".into(), "/var/tmp".into(), config.server.data_dir.to_path_buf()].into(),
+            // TMPDIR may name a folder that does not exist, and the file system may be read-only.
+            scratch: [
+                env::temp_dir(),
+                "/tmp".into(),
+                "/var/tmp".into(),
+                "/dev/shm".into(),
+                config.server.data_dir.to_path_buf(),
+            ]
+            .into(),
             projects: projects.collect(),
-            project,
+            project: source.project.clone(),
             workflow: Some(Workflow { file: config::planning_file::PLANNING_FILE, requires_push }),
         }
     }
 
-    /// Opens the gate on the database file of the broker.
-    pub(crate) async fn open_gate(&self, location: &RepoLocation, caller: Caller) -> Result<Gate, GateFailure> {
-        let store = self.open_database(caller).await?;
-        Ok(Gate::open(location, Some(store), self.policy(None)).await?)
+    /// Opens the gate. The source of approvals comes first: a project without a broker is not judged at all.
+    pub(crate) async fn open_gate(
+        &self,
+        location: &RepoLocation,
+        source: &SourceArgs,
+        caller: Caller,
+    ) -> Result<Gate, GateFailure> {
+        let approvals = self.open_approvals(source, caller).await?;
+        Ok(Gate::open(location, approvals, self.policy(source)).await?)
+    }
+
+    /// Signs receipts with the key of the broker's data folder.
+    pub(crate) fn receipt_signer(&self) -> ReceiptSigner {
+        let data_dir = &self.config.server.data_dir;
+        ReceiptSigner { keys: data_dir.signing_keys(), database: data_dir.database() }
     }
 }
 
@@ -195,11 +234,28 @@ pub(crate) fn name_repo_option(error: GitError) -> anyhow::Error {
 }
 
 /// The gate of a command, and the settings for its repository.
-pub(crate) async fn open_for_command(args: &ConfigArgs) -> anyhow::Result<(Gate, GateSettings)> {
+pub(crate) async fn open_for_command(args: &ConfigArgs, source: &SourceArgs) -> anyhow::Result<(Gate, GateSettings)> {
     let location = locate(args).map_err(name_repo_option)?;
     let settings = GateSettings::load(args, Some(location.root()), Caller::Command)?;
-    let gate = settings.open_gate(&location, Caller::Command).await.map_err(GateFailure::error)?;
+    let gate = settings.open_gate(&location, source, Caller::Command).await.map_err(GateFailure::error)?;
     Ok((gate, settings))
+}
+
+/// Where approvals come from instead of the database.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SignersArgs {
+    /// Decide from signed receipts instead of the database; the file names the keys and the policy (docs/receipts.md)
+    #[arg(long, value_name = "FILE")]
+    pub signers: Option<PathBuf>,
+}
+
+impl SignersArgs {
+    /// `None` if no signers file is given.
+    pub(crate) fn source(&self) -> anyhow::Result<Option<ApprovalSource>> {
+        let Some(path) = &self.signers else { return Ok(None) };
+        let read = || anyhow::Ok(Signers::parse(&std::fs::read_to_string(path)?)?);
+        Ok(Some(read().with_context(|| format!("--signers {}", path.display()))?.into()))
+    }
 }
 
 /// Reads the lines that git passes to a hook.

@@ -14,7 +14,10 @@ mod pre_tool_use;
 mod session_start;
 mod shell_parser;
 
-use crate::{CliError, commands::gate::FailModeArgs, config_overrides::ConfigArgs};
+use crate::{
+    CliError, approval_source::SourceArgs, commands::gate::FailModeArgs, config_overrides::ConfigArgs,
+    gate_settings::SignersArgs,
+};
 use agent_hook_protocol::respond;
 use std::path::PathBuf;
 
@@ -60,9 +63,10 @@ pub struct PrePush {
 
 #[derive(Debug, clap::Args)]
 pub struct PreReceive {
-    /// Name under which the broker knows this repository [default: by its folder]
-    #[arg(long, value_name = "NAME")]
-    project: Option<String>,
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    signers: SignersArgs,
     #[command(flatten)]
     gated: Gated,
 }

@@ -3,6 +3,7 @@
 //!
 //! `EXIT_CODES` lists the exit codes that all commands share; `wait` and `gate` have further ones.
 
+mod approval_source;
 mod client;
 mod commands;
 mod config_overrides;
@@ -28,7 +29,6 @@ use client::BrokerArgs;
 use commands::*;
 use identity_args::IdentityArgs;
 use mcp_bridge as mcp;
-use review_args::ReviewArgs;
 use std::process::ExitCode;
 
 const USAGE: u8 = 2;
@@ -79,7 +79,7 @@ pub enum Command {
     /// Proposer: withdraw a review
     Cancel(review_actions::CancelArgs),
     /// Proposer: close a review
-    Close(ReviewArgs),
+    Close(review_actions::CloseArgs),
     /// List findings and update their status
     Issues(issues::Args),
     /// Show the live actors of the running broker
@@ -91,6 +91,9 @@ pub enum Command {
     /// Create, list and revoke bearer tokens
     #[command(subcommand)]
     Token(token::Command),
+    /// Show, rotate and revoke the keys that sign receipts
+    #[command(subcommand)]
+    Key(key::Command),
     /// Manage the reviewers that the broker starts
     #[command(subcommand)]
     Reviewer(reviewer::Command),
@@ -110,10 +113,12 @@ pub enum Command {
     Demo(demo::Args),
     /// Check whether exactly this change is approved: exit code 0 yes, 1 no, 2 could not tell
     Gate(gate::Args),
-    /// Record the approving review of a commit as a git note or a trailer
+    /// Sign which review approved a commit, as a git note; or name the review in a trailer
     Receipt(receipt::Args),
     /// List commits with their approvals: exit code 0 all approved, 1 some are not, 2 could not tell
     Verify(verify::Args),
+    /// Land exactly the approved content of a review as one commit, and close the review
+    Land(Box<land::Args>),
     /// Revert what was committed before its review ended, and the plan's later commits
     Revert(revert::Args),
     /// Hooks that git and agents call
@@ -167,6 +172,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Events(args) => small(event_history::events(args)),
         Command::Personas(args) => personas::run(&args),
         Command::Token(command) => small(token::run(command)),
+        Command::Key(command) => key::run(&command),
         Command::Reviewer(command) => small(reviewer::run(command)),
         Command::Stats(args) => small(stats::run(args)),
         Command::Audit(args) => small(event_history::audit(args)),
@@ -178,6 +184,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Gate(args) => small(gate::run(args)),
         Command::Receipt(args) => small(receipt::run(args)),
         Command::Verify(args) => small(verify::run(args)),
+        Command::Land(args) => small(land::run(*args)),
         Command::Revert(args) => small(revert::run(args)),
         Command::Hook(hook) => small(hook::run(hook)),
         Command::Webhooks(command) => small(webhooks::run(command)),

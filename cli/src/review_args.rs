@@ -27,7 +27,7 @@ pub(crate) const OPEN: [Status; 5] =
 
 /// Arguments of the commands about one review.
 #[derive(Debug, Clone, clap::Args)]
-pub struct ReviewArgs {
+pub(crate) struct ReviewArgs {
     /// R-12, 12, an id or the beginning of one [default: the only open review of this branch, or of yours]
     #[arg(value_name = "REVIEW")]
     review: Option<String>,

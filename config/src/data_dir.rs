@@ -53,6 +53,11 @@ impl DataDir {
         self.join("webhooks")
     }
 
+    /// The keys with which receipts are signed.
+    pub fn signing_keys(&self) -> PathBuf {
+        self.join("signing_keys.json")
+    }
+
     /// Manifests of what `countersign init` changed.
     pub fn init_manifests(&self) -> PathBuf {
         self.join("init")
@@ -74,9 +79,9 @@ impl DataDir {
     }
 
     /// Files that only their owner may read.
-    pub fn private_files(&self) -> [PathBuf; 5] {
+    pub fn private_files(&self) -> [PathBuf; 6] {
         let [broker, token, lock] = [RUNNING_BROKER, OPERATOR_TOKEN, LOCK].map(|name| self.join(name));
-        [self.database(), broker, token, lock, self.broker_log()]
+        [self.database(), broker, token, lock, self.broker_log(), self.signing_keys()]
     }
 
     /// The secret with which the user's own commands act on the broker of this folder.
@@ -99,16 +104,20 @@ impl DataDir {
         make_private(self).map_err(at(self))?;
         let path = self.join(LOCK);
         let mut lock = open_private(&path).map_err(at(&path))?;
+        let taken = |lock| LockError::Taken { dir: self.display().to_string(), holder: self.lock_holder(lock) };
+        // The lock of the folder still holds if a user has deleted the file. Some network file systems do not have it.
+        let folder = File::open(&self.0).map_err(at(self))?;
+        if let Err(TryLockError::WouldBlock) = folder.try_lock() {
+            return Err(taken(lock));
+        }
         match lock.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(LockError::Taken { dir: self.display().to_string(), holder: self.lock_holder(lock) });
-            }
+            Err(TryLockError::WouldBlock) => return Err(taken(lock)),
             Err(TryLockError::Error(source)) => return Err(at(&path)(source)),
         }
         // Another process that is refused before this broker listens reads the pid from the lock file.
         lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(at(&path))?;
-        let lock = DataDirLock { _lock: lock, data_dir: self.clone() };
+        let lock = DataDirLock { _file: lock, _folder: folder, data_dir: self.clone() };
         // A broker that was killed leaves its announcement behind.
         lock.withdraw();
         Ok(lock)
@@ -159,8 +168,9 @@ pub enum LockError {
 /// The exclusive right to serve a data folder, until it is dropped.
 #[derive(Debug)]
 pub struct DataDirLock {
-    /// The operating system releases the lock when this is closed, also if the process is killed.
-    _lock: File,
+    /// The operating system releases the locks when these are closed, also if the process is killed.
+    _file: File,
+    _folder: File,
     data_dir: DataDir,
 }
 
@@ -237,6 +247,8 @@ mod tests {
         let refused = dir.lock().expect_err("taken");
         assert!(matches!(refused, LockError::Taken { .. }));
         assert!(refused.to_string().contains(&format!("pid {}, http://127.0.0.1:1", std::process::id())), "{refused}");
+        fs::remove_file(dir.join("broker.lock")).expect("deleted");
+        assert!(matches!(dir.lock(), Err(LockError::Taken { .. })), "the folder is locked too");
         drop(first);
         assert_eq!((dir.running_broker(), dir.operator_token()), (None, None));
         dir.lock().expect("free again");

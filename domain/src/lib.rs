@@ -19,6 +19,7 @@
 //! - [`text`]: escaping and shortening of text that others wrote
 //! - [`priority`], [`ids`], [`time`]: basic types
 
+pub mod approvals;
 pub mod consensus;
 pub mod content;
 pub mod credential;

@@ -270,6 +270,8 @@ pub struct Review {
     pub decision: Option<Decision>,
     /// The approved content. `Some` exactly while the review is approved or was closed after an approval.
     pub approved_hash: Option<ContentHash>,
+    /// The commit in which the approved content landed, as the proposer said when it closed the review.
+    pub landed_as: Option<String>,
     /// Why an operator must look at the review, or had to.
     pub escalated: Option<Escalated>,
     /// An operator wrote to the proposer, who has not responded yet.

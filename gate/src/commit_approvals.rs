@@ -1,64 +1,51 @@
-//! Verifies the commits of a range: which are approved according to the database, and according to their receipts.
+//! Verifies the commits of a range: which are approved, and which only claim to be.
 
 use git::UserRepo;
 
-use crate::{CommitRange, Decision, Gate, GateError, Outcome, Receipt};
+use crate::{CommitRange, Decision, Gate, GateError, Outcome, Trailer, list_receipts};
 
 #[derive(Debug)]
 pub struct VerifiedCommit {
     pub decision: Decision,
-    pub evidence: Evidence,
+    pub standing: Standing,
 }
 
-/// What is known about the approval of a commit.
-#[derive(Debug)]
-pub enum Evidence {
-    /// The database has an approval of exactly this commit. `receipt_matches` is `None` if the commit has no receipt.
-    Approval {
-        receipt_matches: Option<bool>,
-    },
+/// How a commit stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// The database or a signed receipt approves exactly this commit.
+    Proven,
     /// There is nothing to approve.
-    NotNeeded,
-    /// The receipt fits the commit, but this database does not have its content. Anyone can write a receipt.
-    ReceiptOnly(Receipt),
-    /// The receipt was written for another tree.
-    ReceiptOfOtherTree(Receipt),
-    /// The database has the content that the receipt names, and it is not approved for this commit.
-    ReceiptOfOtherContent(Receipt),
+    Clear,
+    /// A receipt or a trailer says that this review approved the commit, and nothing proves it.
+    Unproven {
+        review: String,
+    },
     None,
 }
 
-impl Evidence {
-    /// The evidence in one word.
-    pub fn as_str(&self) -> &'static str {
+impl Standing {
+    pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Approval { .. } => "proven",
-            Self::NotNeeded => "clear",
-            Self::ReceiptOnly(_) => "receipted",
-            Self::ReceiptOfOtherTree(_) | Self::ReceiptOfOtherContent(_) => "mismatch",
+            Self::Proven => "proven",
+            Self::Clear => "clear",
+            Self::Unproven { .. } => "unproven",
             Self::None => "none",
         }
     }
 
-    /// Whether the evidence suffices. A receipt alone does if there is no database or the caller trusts receipts.
-    pub fn passes(&self, trust_receipts: bool) -> bool {
-        match self {
-            Self::Approval { .. } | Self::NotNeeded => true,
-            Self::ReceiptOnly(_) => trust_receipts,
-            Self::ReceiptOfOtherTree(_) | Self::ReceiptOfOtherContent(_) | Self::None => false,
-        }
+    pub const fn passes(&self) -> bool {
+        matches!(self, Self::Proven | Self::Clear)
     }
 }
 
 impl VerifiedCommit {
-    /// The review that the evidence names.
+    /// The review that approved the commit, or that a receipt or trailer names.
     pub fn review(&self) -> Option<String> {
-        match &self.evidence {
-            Evidence::Approval { .. } => self.decision.approval().map(|approval| approval.review.number.to_string()),
-            Evidence::ReceiptOnly(receipt)
-            | Evidence::ReceiptOfOtherTree(receipt)
-            | Evidence::ReceiptOfOtherContent(receipt) => Some(receipt.review.clone()),
-            Evidence::NotNeeded | Evidence::None => None,
+        match &self.standing {
+            Standing::Proven => self.decision.approval().map(|approval| approval.review.number.to_string()),
+            Standing::Unproven { review } => Some(review.clone()),
+            Standing::Clear | Standing::None => None,
         }
     }
 }
@@ -67,34 +54,31 @@ impl Gate {
     /// Verifies every commit of the range.
     pub async fn verify(&mut self, range: &CommitRange) -> Result<Vec<VerifiedCommit>, GateError> {
         let mut commits = Vec::new();
-        for decision in self.decide_each(range).await? {
-            let evidence = self.find_evidence(&decision).await?;
-            commits.push(VerifiedCommit { decision, evidence });
+        for mut decision in self.decide_each(range).await? {
+            let standing = match &decision.outcome {
+                Outcome::Approved(_) => Standing::Proven,
+                Outcome::Exempt(_) => Standing::Clear,
+                Outcome::Unapproved(_) | Outcome::Refused(_) | Outcome::NotExamined(_) => {
+                    self.find_claim(&decision).await?
+                }
+            };
+            // Of many commits without an approval only some have near misses, but a fault of a receipt costs nothing.
+            if self.source.is_receipts() {
+                self.add_near_misses(&mut decision).await?;
+            }
+            commits.push(VerifiedCommit { decision, standing });
         }
         Ok(commits)
     }
 
-    async fn find_evidence(&mut self, decision: &Decision) -> Result<Evidence, GateError> {
+    async fn find_claim(&self, decision: &Decision) -> Result<Standing, GateError> {
         let commit = decision.candidate.commit.as_deref().unwrap_or_default();
-        let receipts = Receipt::list(&self.repo, commit).await?;
-        let receipt = match &decision.outcome {
-            Outcome::Approved(approval) => {
-                let matches =
-                    receipts.iter().any(|receipt| receipt.content_hash == approval.review.round.content_hash.0);
-                return Ok(Evidence::Approval { receipt_matches: (!receipts.is_empty()).then_some(matches) });
-            }
-            Outcome::Exempt(_) => return Ok(Evidence::NotNeeded),
-            Outcome::Unapproved(_) | Outcome::Refused(_) | Outcome::NotExamined(_) => receipts.into_iter().next(),
-        };
-        let Some(receipt) = receipt else { return Ok(Evidence::None) };
-        if receipt.tree != decision.candidate.tree {
-            return Ok(Evidence::ReceiptOfOtherTree(receipt));
+        if let Some(receipt) = list_receipts(&self.repo, commit).await?.into_iter().next() {
+            let review = receipt.map(|receipt| receipt.statement.predicate.review.number.to_string());
+            return Ok(Standing::Unproven { review: review.unwrap_or_default() });
         }
-        let is_known = match &mut self.store {
-            Some(store) => store.has_content(&receipt.content_hash).await?,
-            None => false,
-        };
-        Ok(if is_known { Evidence::ReceiptOfOtherContent(receipt) } else { Evidence::ReceiptOnly(receipt) })
+        let trailer = Trailer::list(&self.repo, commit).await?.into_iter().next();
+        Ok(trailer.map_or(Standing::None, |trailer| Standing::Unproven { review: trailer.review }))
     }
 }
 

@@ -5,20 +5,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use domain::approvals::{ApprovalFilter, ReviewFiles, ReviewedContent};
 use domain::diff::{self, AffectedFile, FileOperation};
 use domain::glob::Globs;
 use domain::ids::ReviewNumber;
 use git::{GitError, RepoLocation, Repository, UserRepo, Walk};
-use store::read_only_database::{ReadOnlyStore, ReviewFiles, ReviewedContent};
 use tempfile::TempDir;
 
 use crate::near_misses::NearMiss;
 use crate::policy::{Policy, RegisteredProject, Workflow, is_protected};
-use crate::{Candidate, GateError};
+use crate::{ApprovalSource, ApprovedReview, Candidate, GateError};
 
 /// How many of the newest reviews are compared by their file names. A patch id misses a review whose diff was made with
 /// another number of context lines.
-const MAX_RECENT_REVIEWS: i64 = 300;
+const MAX_RECENT_REVIEWS: usize = 300;
+/// Most reviews that are compared because of their patch id or tree. More than one is rare.
+const MAX_APPROVED: usize = 50;
 
 /// The decision about one candidate.
 #[derive(Debug)]
@@ -43,6 +45,10 @@ pub enum Outcome {
 pub enum RefusalReason {
     /// A tree or a file, which no review can approve by itself.
     NotACommit,
+    /// The ref for receipts may contain nothing else.
+    NotReceipts,
+    /// Receipts that the ref has would be lost.
+    LosesReceipts,
     /// The merge itself is clean, but it brings this commit, which is not approved.
     MergesUnapproved(String),
     /// The commit landed only together with later ones, which complete it or take it back. By itself it may not become
@@ -60,9 +66,13 @@ pub enum SkipReason {
 
 #[derive(Debug, Clone)]
 pub struct Approval {
-    pub review: ReviewedContent,
+    pub review: ApprovedReview,
+    /// What the review approved: the candidate, or several commits joined, from the parent of the first to the last.
+    pub change: Candidate,
     /// How many commits the review approved together.
     pub commits: usize,
+    /// Exempt files in which the change differs from what the review approved.
+    pub exempt: Vec<String>,
 }
 
 /// Why a candidate needs no approval.
@@ -87,6 +97,15 @@ pub enum Difference {
     DoesNotApply,
 }
 
+/// The comparison of a review with a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    /// Apart from exempt files.
+    pub(crate) difference: Difference,
+    /// The exempt files that differ.
+    pub(crate) exempt: Vec<String>,
+}
+
 impl Decision {
     /// Whether the candidate may land.
     pub fn passes(&self) -> bool {
@@ -98,13 +117,12 @@ impl Decision {
     }
 }
 
-/// A repository and the database with the approvals, ready for decisions.
+/// A repository and the source of approvals, ready for decisions.
 pub struct Gate {
     pub repo: UserRepo,
     location: RepoLocation,
-    /// `None` approves nothing: there is no database.
-    pub(crate) store: Option<ReadOnlyStore>,
-    pub(crate) git: Repository,
+    pub(crate) source: ApprovalSource,
+    pub git: Repository,
     exempt: Globs,
     /// The names of this repository among the broker's projects. Empty if it is not registered.
     projects: Vec<String>,
@@ -127,7 +145,7 @@ pub(crate) struct Changes {
 impl Gate {
     pub async fn open(
         location: &RepoLocation,
-        store: Option<ReadOnlyStore>,
+        source: impl Into<ApprovalSource>,
         policy: Policy,
     ) -> Result<Self, GateError> {
         let scratch = create_scratch(&policy.scratch)?;
@@ -140,7 +158,7 @@ impl Gate {
         Ok(Self {
             repo: UserRepo::at(location.root().to_owned()),
             location: location.clone(),
-            store,
+            source: source.into(),
             git,
             exempt: policy.exempt,
             projects,
@@ -262,21 +280,23 @@ impl Gate {
         Ok(Decision { candidate, outcome })
     }
 
-    /// The newest review that approved this base and tree. Git is not needed for it.
+    /// The newest review that approved this base and tree, or a receipt for this commit. Git is not needed for it.
     pub(crate) async fn find_approval_of_tree(
         &mut self,
         candidate: &Candidate,
     ) -> Result<Option<Approval>, GateError> {
-        let of_tree = match &mut self.store {
-            Some(store) => store.list_approved(None, &candidate.tree).await?,
-            None => return Ok(None),
-        };
-        for number in of_tree {
-            let review = self.find_review(number).await?.filter(|review| review.approved && review.diff.is_some());
+        if self.source.is_receipts() {
+            return self.find_receipt(candidate).await;
+        }
+        let filter = ApprovalFilter { tree_id: Some(candidate.tree.clone()), ..ApprovalFilter::default() };
+        for listed in self.list_approvals(filter, MAX_APPROVED).await? {
+            let review = self.find_review(listed.number).await?;
+            let review = review.filter(|review| review.approved && review.diff.is_some());
             if let Some(review) = review.filter(|review| has_base_and_tree(review, candidate))
                 && self.is_same_repository(&review, candidate).await?
             {
-                return Ok(Some(Approval { review, commits: 1 }));
+                let review = ApprovedReview::from(&review);
+                return Ok(Some(Approval { review, change: candidate.clone(), commits: 1, exempt: Vec::new() }));
             }
         }
         Ok(None)
@@ -287,41 +307,59 @@ impl Gate {
         if let Some(approval) = self.find_approval_of_tree(candidate).await? {
             return Ok(Some(approval));
         }
+        if self.source.is_receipts() {
+            return Ok(None);
+        }
         for number in self.list_possible_approvals(candidate).await? {
             let review = self.find_review(number).await?;
             let Some(review) = review.filter(|review| review.approved) else { continue };
-            if self.compare(&review, candidate).await? == Some(Difference::None) {
-                return Ok(Some(Approval { review, commits: 1 }));
+            if let Some(Comparison { difference: Difference::None, exempt }) = self.compare(&review, candidate).await? {
+                let review = ApprovedReview::from(&review);
+                return Ok(Some(Approval { review, change: candidate.clone(), commits: 1, exempt }));
             }
         }
         Ok(None)
     }
 
-    /// The bases of approved reviews that led to this tree.
-    pub(crate) async fn list_approved_bases(&mut self, tree: &str) -> Result<Vec<String>, GateError> {
-        let numbers = match &mut self.store {
-            Some(store) => store.list_approved(None, tree).await?,
-            None => return Ok(Vec::new()),
-        };
-        let mut bases = Vec::new();
-        for number in numbers {
-            let review = self.find_review(number).await?.filter(|review| review.approved);
-            bases.extend(review.and_then(|review| review.base_commit().map(str::to_owned)));
+    /// The commits from which approved reviews led to this one.
+    pub(crate) async fn list_approved_bases(&mut self, end: &Candidate) -> Result<Vec<String>, GateError> {
+        if self.source.is_receipts() {
+            let receipts = self.receipts_of(end.commit.as_deref().unwrap_or_default()).await?;
+            let parents = receipts.into_iter().flatten().map(|receipt| receipt.statement.predicate.parent);
+            return Ok(parents.flatten().collect());
         }
-        Ok(bases)
+        let filter = ApprovalFilter { tree_id: Some(end.tree.clone()), ..ApprovalFilter::default() };
+        let reviews = self.list_approvals(filter, MAX_APPROVED).await?;
+        Ok(reviews.into_iter().filter(|review| review.approved).filter_map(|review| review.base).collect())
     }
 
     /// Whether an approved review changes the same files, so that it may be this candidate.
     pub(crate) async fn has_review_of_same_files(&mut self, candidate: &Candidate) -> Result<bool, GateError> {
+        if self.source.is_receipts() {
+            return Ok(true);
+        }
         let paths = self.changes(candidate).await?;
         let reviews = self.recent_reviews().await?;
         Ok(reviews.iter().any(|review| review.approved && paths_of(&review.files) == paths.paths))
     }
 
-    pub(crate) async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
-        match &mut self.store {
-            Some(store) => Ok(store.find_reviewed_content(number).await?),
+    pub async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
+        match self.source.reviews() {
+            Some(reviews) => reviews.find(number).await,
             None => Ok(None),
+        }
+    }
+
+    /// Reviews of this repository, if it is registered, otherwise of all.
+    pub async fn list_approvals(
+        &mut self,
+        filter: ApprovalFilter,
+        limit: usize,
+    ) -> Result<Vec<ReviewFiles>, GateError> {
+        let project = if let [project] = self.projects.as_slice() { Some(project.clone()) } else { None };
+        match self.source.reviews() {
+            Some(reviews) => reviews.list(&ApprovalFilter { project, ..filter }, limit).await,
+            None => Ok(Vec::new()),
         }
     }
 
@@ -334,10 +372,9 @@ impl Gate {
             Err(GitError::TooLarge { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        let mut numbers = match &mut self.store {
-            Some(store) => store.list_approved(patch_id.as_deref(), &candidate.tree).await?,
-            None => return Ok(Vec::new()),
-        };
+        let filter = ApprovalFilter { patch_id, tree_id: Some(candidate.tree.clone()), ..ApprovalFilter::default() };
+        let approved = self.list_approvals(filter, MAX_APPROVED).await?;
+        let mut numbers: Vec<_> = approved.into_iter().map(|review| review.number).collect();
         let recent = self.recent_reviews().await?;
         let changes = self.changes(candidate).await?;
         let relevant = |paths: &BTreeSet<String>| -> BTreeSet<String> {
@@ -356,35 +393,32 @@ impl Gate {
         if let Some(reviews) = &self.recent_reviews {
             return Ok(reviews.clone());
         }
-        let reviews = match &mut self.store {
-            Some(store) => store.list_review_files(MAX_RECENT_REVIEWS).await?,
-            None => Vec::new(),
-        };
+        let reviews = self.list_approvals(ApprovalFilter::default(), MAX_RECENT_REVIEWS).await?;
         Ok(self.recent_reviews.insert(reviews.into()).clone())
     }
 
-    /// How the content of a review differs from the candidate, apart from exempt files. `None` if the review belongs to
-    /// another repository, or its base no longer exists.
+    /// How the content of a review differs from the candidate. `None` if the review belongs to another repository, or its
+    /// base no longer exists.
     pub(crate) async fn compare(
         &self,
         review: &ReviewedContent,
         candidate: &Candidate,
-    ) -> Result<Option<Difference>, GateError> {
+    ) -> Result<Option<Comparison>, GateError> {
         let Some(diff) = &review.diff else { return Ok(None) };
         if !self.is_same_repository(review, candidate).await? {
             return Ok(None);
         }
         if has_base_and_tree(review, candidate) {
-            return Ok(Some(Difference::None));
+            return Ok(Some(Comparison { difference: Difference::None, exempt: Vec::new() }));
         }
-        let mut difference = self.difference(diff, candidate).await?;
-        if let Difference::Files(files) = &mut difference {
-            files.retain(|path| !self.is_exempt(path));
-            if files.is_empty() {
-                difference = Difference::None;
+        let (difference, exempt) = match self.difference(diff, candidate).await? {
+            Difference::Files(files) => {
+                let (exempt, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| self.is_exempt(path));
+                (if files.is_empty() { Difference::None } else { Difference::Files(files) }, exempt)
             }
-        }
-        Ok(Some(difference))
+            other @ (Difference::None | Difference::DoesNotApply) => (other, Vec::new()),
+        };
+        Ok(Some(Comparison { difference, exempt }))
     }
 
     /// Whether `diff` produces exactly this candidate. A diff of other files is not tried.
@@ -405,12 +439,16 @@ impl Gate {
 
     /// A registered repository has the reviews of its projects. In a clone that is not registered, the base of the review
     /// must at least share the history of the candidate, and a review without a base the name of the folder.
-    async fn is_same_repository(&self, review: &ReviewedContent, candidate: &Candidate) -> Result<bool, GateError> {
+    pub(crate) async fn is_same_repository(
+        &self,
+        review: &ReviewedContent,
+        candidate: &Candidate,
+    ) -> Result<bool, GateError> {
         if !self.projects.is_empty() {
             return Ok(review.proposer.project.as_ref().is_some_and(|project| self.projects.contains(project)));
         }
         let folder = self.repo.root().file_name().and_then(|name| name.to_str());
-        match (review.base_commit(), candidate.parents.first()) {
+        match (&review.base_commit, candidate.parents.first()) {
             (Some(base), Some(parent)) => Ok(base == parent || self.git.are_related(base, parent).await?),
             (Some(_), None) => Ok(false),
             (None, parent) => Ok(parent.is_none()
@@ -420,7 +458,7 @@ impl Gate {
     }
 
     /// Whether changes of this file need no approval.
-    fn is_exempt(&self, path: &str) -> bool {
+    pub(crate) fn is_exempt(&self, path: &str) -> bool {
         self.exempt.matches(path) && !is_protected(path)
     }
 
@@ -453,7 +491,7 @@ impl Gate {
 /// Whether the review led from the candidate's parent to its tree.
 fn has_base_and_tree(review: &ReviewedContent, candidate: &Candidate) -> bool {
     let parent = candidate.parents.first().map(String::as_str);
-    review.tree_id() == Some(&candidate.tree) && review.base_commit() == parent
+    review.tree_id.as_deref() == Some(&candidate.tree) && review.base_commit.as_deref() == parent
 }
 
 /// A folder that only this user can read, in the first of the folders that allows it.

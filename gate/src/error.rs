@@ -28,6 +28,20 @@ pub enum GateError {
     NotRecent(String),
     #[error("{0} is already reverted")]
     AlreadyReverted(String),
+    #[error("the broker gave no answer: {0}")]
+    NoBroker(String),
+    #[error("the broker refused: {message}")]
+    BrokerRefused {
+        message: String,
+        /// It does not have the review.
+        is_unknown: bool,
+    },
     #[error("cannot write the receipt: {0}")]
     Receipt(String),
+    #[error("cannot use the signing keys: {0}")]
+    Keys(String),
+    #[error("no key {0:?}; `countersign key show` lists them")]
+    UnknownKey(String),
+    #[error("cannot read the signers file: {0}")]
+    Signers(String),
 }

@@ -6,7 +6,8 @@ use domain::review::ReviewTarget;
 use git::UserRepo;
 use store::read_only_database::SubmittedRound;
 
-use crate::{Candidate, Gate, GateError, Receipt};
+use crate::receipt::list_with_receipt;
+use crate::{Candidate, Gate, GateError, Trailer, list_receipts};
 
 /// How far back commits are considered.
 pub(crate) const MAX_COMMITS: usize = 300;
@@ -73,11 +74,16 @@ impl RecentHistory {
     }
 
     async fn find_by_receipt(&self, repo: &UserRepo, content_hash: &str) -> Result<Vec<String>, GateError> {
-        let with_receipt: BTreeSet<String> = Receipt::list_commits(repo, &limit()).await?.into_iter().collect();
+        let mut with_receipt: BTreeSet<String> = list_with_receipt(repo).await?.into_iter().collect();
+        with_receipt.extend(Trailer::list_commits(repo, &limit()).await?);
         let mut found = Vec::new();
         for (_, id) in self.not_reverted().filter(|(_, id)| with_receipt.contains(*id)) {
-            let receipts = Receipt::list(repo, id).await?;
-            if receipts.iter().any(|receipt| receipt.content_hash == content_hash) {
+            let receipts = list_receipts(repo, id).await?.into_iter().flatten();
+            let mut hashes = receipts.map(|receipt| receipt.statement.predicate.review.content_hash.0);
+            let trailers = Trailer::list(repo, id).await?;
+            if hashes.any(|hash| hash == content_hash)
+                || trailers.iter().any(|trailer| trailer.content_hash == content_hash)
+            {
                 found.push(id.clone());
             }
         }

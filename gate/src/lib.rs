@@ -4,29 +4,45 @@
 //! candidate's parent, produces exactly the candidate's tree. Patch ids and file names only find reviews to compare
 //! with (docs/adr/0019).
 //!
-//! The [`Gate`] takes a repository, the database and a [`Policy`], and returns a [`Decision`] for each candidate. It
-//! reads nothing else: neither variables nor the configuration of the repository (docs/adr/0030). An error is the third
-//! answer: the gate could not tell.
+//! The [`Gate`] takes a repository, a source of approvals and a [`Policy`], and returns a [`Decision`] for each candidate.
+//! The approvals come from the database, from a broker, or from signed receipts (docs/receipts.md). The gate reads nothing
+//! else: neither variables nor the configuration of the repository (docs/adr/0030). An error is the third answer: the gate
+//! could not tell.
 
+mod approval_source;
 mod candidate;
 mod commit_approvals;
 mod commit_ranges;
 mod decision;
 mod error;
 mod landed_commits;
+mod landing;
 mod near_misses;
 mod policy;
+mod public_key;
 mod pushes;
 mod receipt;
+mod review_source;
+mod signers;
+mod signing_keys;
 
+pub use approval_source::{ApprovalSource, SignedReceipts};
 pub use candidate::Candidate;
-pub use commit_approvals::{Evidence, VerifiedCommit, default_range};
+pub use commit_approvals::{Standing, VerifiedCommit, default_range};
 pub use commit_ranges::{CommitRange, MAX_COMMITS};
 pub use decision::{Approval, Decision, Difference, Exemption, Gate, Outcome, RefusalReason, SkipReason};
+pub use domain::approvals::ReviewedContent;
 pub use error::GateError;
 pub use landed_commits::RecentHistory;
+pub use landing::{Landing, LandingOutcome, LandingRefusal};
 pub use near_misses::NearMiss;
 pub use policy::{Policy, RegisteredProject, Workflow};
+pub use public_key::PublicKey;
 pub use pushes::{PushUpdate, Remote};
-pub use receipt::{Receipt, ReceiptReviewer};
-pub use store::read_only_database::ReviewedContent;
+pub use receipt::{
+    ApprovalPolicy, ApprovedReview, Envelope, Predicate, Receipt, ReceiptFault, ReceiptSigner, SeatVote, Signature,
+    Statement, Subject, Trailer, list_receipts,
+};
+pub use review_source::{Answer, ReviewSource};
+pub use signers::{SIGNERS_FILE, SignerKey, Signers};
+pub use signing_keys::{KeyRecord, SigningKeys};

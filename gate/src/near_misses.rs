@@ -1,19 +1,21 @@
-//! Finds reviews that come close to a candidate without approving it, so that a refusal can name them.
+//! Finds what comes close to a candidate without approving it, so that a refusal can name it: reviews, or receipts that do
+//! not count.
 
 use std::cmp::Reverse;
 
-use store::read_only_database::ReviewedContent;
+use domain::approvals::ReviewedContent;
 
-use crate::decision::{Decision, Difference, Gate, Outcome, paths_of};
-use crate::{Candidate, GateError};
+use crate::decision::{Comparison, Decision, Difference, Gate, Outcome, paths_of};
+use crate::{Candidate, GateError, ReceiptFault};
 
 const MAX_NEAR_MISSES: usize = 3;
 
-/// A review that changes some of the candidate's files.
 #[derive(Debug, Clone)]
-pub struct NearMiss {
-    pub review: ReviewedContent,
-    pub difference: Difference,
+pub enum NearMiss {
+    /// A review that changes some of the candidate's files.
+    Review { review: Box<ReviewedContent>, difference: Difference },
+    /// A receipt of the candidate that does not count, or the lack of one.
+    Receipt(ReceiptFault),
 }
 
 impl Gate {
@@ -25,6 +27,9 @@ impl Gate {
     }
 
     async fn find_near_misses(&mut self, candidate: &Candidate) -> Result<Vec<NearMiss>, GateError> {
+        if self.source.is_receipts() {
+            return self.list_receipt_faults(candidate).await;
+        }
         let changes = self.changes(candidate).await?;
         let recent = self.recent_reviews().await?;
         let mut ranked: Vec<_> = recent
@@ -40,13 +45,13 @@ impl Gate {
         let mut near_misses = Vec::new();
         for (.., number) in ranked {
             let Some(review) = self.find_review(number).await? else { continue };
-            let Some(difference) = self.compare(&review, candidate).await? else { continue };
-            near_misses.push(NearMiss { review, difference });
+            let Some(Comparison { difference, .. }) = self.compare(&review, candidate).await? else { continue };
+            near_misses.push((Box::new(review), difference));
             if near_misses.len() == MAX_NEAR_MISSES {
                 break;
             }
         }
-        near_misses.sort_by_key(|near_miss| near_miss.difference != Difference::None);
-        Ok(near_misses)
+        near_misses.sort_by_key(|(_, difference)| *difference != Difference::None);
+        Ok(near_misses.into_iter().map(|(review, difference)| NearMiss::Review { review, difference }).collect())
     }
 }

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use git::{GitError, RemoteRefs, Walk};
 
 use crate::commit_ranges::{MAX_COMMITS, MAX_SERIES, is_zero_id};
+use crate::receipt::NOTES_REF;
 use crate::{Candidate, Decision, Exemption, Gate, GateError, Outcome, RefusalReason};
 
 /// How far around a landed commit other commits are compared with it.
@@ -17,6 +18,9 @@ const MAX_LANDED: usize = 1000;
 /// One ref that a push sets. Git passes it as a line to `pre-push` and `pre-receive`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushUpdate {
+    /// The name of the ref on the remote. Empty if it is not known.
+    pub name: String,
+    /// Only of receipts it can be zeros: their ref is deleted.
     pub local: String,
     /// What the ref is now on the remote. `None` if it is new there, or not known.
     pub remote: Option<String>,
@@ -34,33 +38,35 @@ pub enum Remote {
 }
 
 impl PushUpdate {
-    /// Parses the lines of a pre-push hook: `LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID`. Deletions are skipped.
+    /// Parses the lines of a pre-push hook: `LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID`. Deletions of
+    /// other refs than that of receipts are skipped.
     pub fn parse_lines(lines: &str) -> Result<Vec<Self>, GateError> {
         Self::parse(lines, |fields| match *fields {
-            [_, local, _, remote] => Some((local, remote)),
+            [_, local, name, remote] => Some((name, local, remote)),
             _ => None,
         })
     }
 
-    /// Parses the lines of a pre-receive hook: `OLD-ID NEW-ID REF`. Deletions are skipped.
+    /// Parses the lines of a pre-receive hook: `OLD-ID NEW-ID REF`. Deletions of other refs than
+    /// that of receipts are skipped.
     pub fn parse_received(lines: &str) -> Result<Vec<Self>, GateError> {
         Self::parse(lines, |fields| match *fields {
-            [old, new, _] => Some((new, old)),
+            [old, new, name] => Some((name, new, old)),
             _ => None,
         })
     }
 
     fn parse<'a>(
         lines: &'a str,
-        split: impl Fn(&[&'a str]) -> Option<(&'a str, &'a str)>,
+        split: impl Fn(&[&'a str]) -> Option<(&'a str, &'a str, &'a str)>,
     ) -> Result<Vec<Self>, GateError> {
         let mut updates = Vec::new();
         for line in lines.lines().filter(|line| !line.trim().is_empty()) {
             let fields: Vec<&str> = line.split(' ').collect();
-            let (local, remote) = split(&fields).ok_or_else(|| GateError::BadPushLine(line.to_owned()))?;
-            if !is_zero_id(local) {
+            let (name, local, remote) = split(&fields).ok_or_else(|| GateError::BadPushLine(line.to_owned()))?;
+            if !is_zero_id(local) || name == NOTES_REF {
                 let remote = (!is_zero_id(remote)).then(|| remote.to_owned());
-                updates.push(Self { local: local.to_owned(), remote });
+                updates.push(Self { name: name.to_owned(), local: local.to_owned(), remote });
             }
         }
         Ok(updates)
@@ -80,11 +86,17 @@ struct RemoteState {
 impl Gate {
     /// Decides about all updates of a push. Stops after the first one that may not land.
     pub async fn decide_push(&mut self, remote: &Remote, updates: &[PushUpdate]) -> Result<Vec<Decision>, GateError> {
+        let (receipts, updates): (Vec<_>, Vec<_>) = updates.iter().partition(|update| update.name == NOTES_REF);
+        for update in receipts {
+            if let Some(refused) = self.decide_receipts(update).await? {
+                return Ok(vec![refused]);
+            }
+        }
         let old: Vec<String> = updates.iter().filter_map(|update| update.remote.clone()).collect();
         let tips = self.git.known_commits(&old).await?;
         let mut state = RemoteState { tips, head: None, was_asked: *remote == Remote::Unknown, error: None };
         if *remote == Remote::Here {
-            state.tips.extend(self.git.ref_commits().await?);
+            state.tips.extend(self.git.ref_commits(NOTES_REF).await?);
             state.head = self.git.resolve_commit("HEAD").await?;
             state.was_asked = true;
         }
@@ -115,6 +127,46 @@ impl Gate {
         Ok(all)
     }
 
+    /// Receipts need no approval, because their signatures are checked. But their ref may hold nothing else, and loses none:
+    /// by the receipts of landed commits the gate knows which of them may not be the end of a branch.
+    async fn decide_receipts(&mut self, update: &PushUpdate) -> Result<Option<Decision>, GateError> {
+        if is_zero_id(&update.local) {
+            return Ok(Some(refuse(update, RefusalReason::LosesReceipts)));
+        }
+        if self.git.peel_to_commit(&update.local).await?.as_ref() != Some(&update.local) {
+            return Ok(Some(refuse(update, RefusalReason::NotReceipts)));
+        }
+        let mut pushed = HashMap::new();
+        for note in self.git.list_notes(&update.local).await? {
+            let Some(commit) = note.commit else { return Ok(Some(refuse(update, RefusalReason::NotReceipts))) };
+            pushed.insert(commit, note.blob);
+        }
+        let old: Vec<String> = update.remote.iter().cloned().collect();
+        for notes in self.git.known_commits(&old).await? {
+            for note in self.git.list_notes(&notes).await? {
+                let Some(commit) = note.commit else { continue };
+                if !self.keeps_lines(&note.blob, pushed.get(&commit)).await? {
+                    return Ok(Some(refuse(update, RefusalReason::LosesReceipts)));
+                }
+            }
+        }
+        self.add_receipts(&update.local).await?;
+        Ok(None)
+    }
+
+    /// Whether every line of a note is in the note that replaces it.
+    async fn keeps_lines(&self, old: &str, new: Option<&String>) -> Result<bool, GateError> {
+        let Some(new) = new else { return Ok(false) };
+        if new == old {
+            return Ok(true);
+        }
+        let (Some(old), Some(new)) = (self.git.read_note(old).await?, self.git.read_note(new).await?) else {
+            return Ok(false);
+        };
+        let new: HashSet<_> = new.lines().collect();
+        Ok(old.lines().all(|line| new.contains(line)))
+    }
+
     /// A remote that does not answer is known only by the updates: more commits are new then.
     async fn ask(&self, remote: &Remote, state: &mut RemoteState) {
         let Remote::Address(address) = remote else { return };
@@ -123,7 +175,7 @@ impl Gate {
         }
         state.was_asked = true;
         let answer = async {
-            let RemoteRefs { ids, head } = self.git.ask_remote(address).await?;
+            let RemoteRefs { ids, head } = self.git.ask_remote(address, NOTES_REF).await?;
             Ok((self.git.known_commits(&ids).await?, head))
         };
         match answer.await {
@@ -137,9 +189,7 @@ impl Gate {
 
     async fn decide_update(&mut self, update: &PushUpdate, state: &RemoteState) -> Result<Vec<Decision>, GateError> {
         let Some(tip) = self.git.peel_to_commit(&update.local).await? else {
-            let (commit, subject) = (Some(update.local.clone()), String::new());
-            let candidate = Candidate { commit, subject, parents: Vec::new(), tree: String::new() };
-            return Ok(vec![Decision { candidate, outcome: Outcome::Refused(RefusalReason::NotACommit) }]);
+            return Ok(vec![refuse(update, RefusalReason::NotACommit)]);
         };
         if state.tips.contains(&tip) {
             return Ok(Vec::new());
@@ -238,7 +288,7 @@ impl Gate {
         }
         let later: HashSet<_> = line.iter().take(depth + 1).filter_map(|commit| commit.commit.as_ref()).collect();
         for end in after.iter().take(MAX_LANDED) {
-            for base in self.list_approved_bases(&end.tree).await? {
+            for base in self.list_approved_bases(end).await? {
                 if before.contains_key(&base) && !later.contains(&base) {
                     return Ok(true);
                 }
@@ -255,6 +305,12 @@ impl Gate {
         }
         Ok(false)
     }
+}
+
+fn refuse(update: &PushUpdate, reason: RefusalReason) -> Decision {
+    let (commit, subject) = (Some(update.local.clone()), String::new());
+    let candidate = Candidate { commit, subject, parents: Vec::new(), tree: String::new() };
+    Decision { candidate, outcome: Outcome::Refused(reason) }
 }
 
 /// The descendants of a commit, the nearest first.
@@ -283,14 +339,21 @@ mod tests {
 
     #[test]
     fn a_deletion_is_skipped_and_a_new_branch_has_no_remote_commit() {
-        let update =
-            |local: &str, remote: Option<&str>| PushUpdate { local: local.into(), remote: remote.map(Into::into) };
-        let lines = "refs/heads/a 11 refs/heads/a 22\n(delete) 00 refs/heads/b 33\nrefs/heads/c 44 refs/heads/c 00\n";
-        assert_eq!(PushUpdate::parse_lines(lines).unwrap(), [update("11", Some("22")), update("44", None)]);
+        let update = |name: &str, local: &str, remote: Option<&str>| PushUpdate {
+            name: name.into(),
+            local: local.into(),
+            remote: remote.map(Into::into),
+        };
+        let expected = [update("refs/heads/a", "11", Some("22")), update("refs/heads/c", "44", None)];
+        let lines = "refs/heads/a 11 refs/heads/a 22\n(delete) 00 refs/heads/b 33\nrefs/heads/x 44 refs/heads/c 00\n";
+        assert_eq!(PushUpdate::parse_lines(lines).unwrap(), expected);
         let lines = "22 11 refs/heads/a\n33 00 refs/heads/b\n00 44 refs/heads/c\n";
-        assert_eq!(PushUpdate::parse_received(lines).unwrap(), [update("11", Some("22")), update("44", None)]);
+        assert_eq!(PushUpdate::parse_received(lines).unwrap(), expected);
         for lines in ["nonsense\n", "1 2 3 4 5\n"] {
             assert!(PushUpdate::parse_lines(lines).is_err() && PushUpdate::parse_received(lines).is_err());
         }
+        let notes = "refs/notes/countersign";
+        let deleted = PushUpdate::parse_received(&format!("33 00 {notes}\n")).unwrap();
+        assert_eq!(deleted, [update(notes, "00", Some("33"))], "the receipts may not be deleted");
     }
 }

@@ -246,13 +246,15 @@ impl Repository {
         Ok((output.success && output.overflow().is_none()).then(|| output.stdout().to_vec()))
     }
 
-    /// The commits that the branches and tags of this repository lead to.
-    pub async fn ref_commits(&self) -> Result<Vec<String>, GitError> {
+    /// The commits that the refs of this repository lead to, except one ref.
+    pub async fn ref_commits(&self, except: &str) -> Result<Vec<String>, GitError> {
         let mut session = self.session().await?;
         let git = session.registered("listing refs").stdout_limit(usize::MAX);
-        let output = session.run(git.args(["for-each-ref", "--format=%(objectname)"]), &[]).await?;
+        let output = session.run(git.args(["for-each-ref", "--format=%(objectname) %(refname)"]), &[]).await?;
         drop(session);
-        let ids: Vec<String> = output.text().lines().map(str::to_owned).collect();
+        let text = output.text();
+        let refs = text.lines().filter_map(|line| line.split_once(' ')).filter(|(_, name)| *name != except);
+        let ids: Vec<String> = refs.map(|(id, _)| id.to_owned()).collect();
         self.known_commits(&ids).await
     }
 }
@@ -313,11 +315,11 @@ pub struct RemoteRefs {
 }
 
 impl Repository {
-    /// Asks a remote by its address for its refs.
+    /// Asks a remote by its address for its refs, except one ref.
     ///
     /// Git runs in the scratch repository, so that no setting of this repository can send the question elsewhere. The
     /// user's own settings count: they may be needed to log in.
-    pub async fn ask_remote(&self, address: &str) -> Result<RemoteRefs, GitError> {
+    pub async fn ask_remote(&self, address: &str, except: &str) -> Result<RemoteRefs, GitError> {
         if address.is_empty() || address.starts_with('-') {
             return Err(GitError::bad_target(address, "expected the address of a remote"));
         }
@@ -332,7 +334,9 @@ impl Repository {
             if name == "HEAD" {
                 refs.head = Some(id.to_owned());
             }
-            refs.ids.push(id.to_owned());
+            if name != except {
+                refs.ids.push(id.to_owned());
+            }
         }
         Ok(refs)
     }

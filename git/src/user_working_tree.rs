@@ -115,6 +115,22 @@ impl UserRepo {
         Ok(output.success.then(|| output.stdout().to_vec()))
     }
 
+    /// What git is in the middle of in this working tree, with the file that says so.
+    pub async fn operation_in_progress(&self) -> Result<Option<(&'static str, &'static str)>, GitError> {
+        const OPERATIONS: [(&str, &str); 4] = [
+            ("a revert", "REVERT_HEAD"),
+            ("a cherry-pick", "CHERRY_PICK_HEAD"),
+            ("a merge", "MERGE_HEAD"),
+            ("a sequence of commits", "sequencer"),
+        ];
+        for (operation, file) in OPERATIONS {
+            if self.root.join(self.git(["rev-parse", "--git-path", file]).await?).exists() {
+                return Ok(Some((operation, file)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Runs git and returns its output without the final newline. If git fails, its stderr is the error.
     pub async fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<String, GitError> {
         Ok(self.git_with_input(args, &[]).await?.text())

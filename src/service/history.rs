@@ -243,10 +243,11 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
             TimelineEvent { persona: Some(persona.clone()), counter_patch: Some("rejected".into()), ..base }
         }
         Event::Cancelled { reason, .. } => TimelineEvent { reason: Some(shorten(reason)), ..base },
-        Event::Closed { settled, .. } => {
+        Event::Closed { settled, landed_as, .. } => {
             let status = FindingStatus::WontFix;
             let closed = |number: &FindingNumber| resolved(&FindingResolved { number: *number, status });
-            TimelineEvent { settled: settled.iter().take(MAX_FINDINGS).map(closed).collect(), ..base }
+            let settled = settled.iter().take(MAX_FINDINGS).map(closed).collect();
+            TimelineEvent { settled, landed_as: landed_as.clone(), ..base }
         }
     }
 }

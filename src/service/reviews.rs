@@ -117,8 +117,18 @@ pub(super) fn set_lease_ends(broker: &Broker, review: &Review, seats: &mut [Seat
 
 pub(super) async fn close(call: &Call<'_>, request: CloseReviewRequest) -> Result<ReviewStatusResponse, CallError> {
     let role = call.role("closer_role", request.closer_role)?;
+    let landed_as = request.landed_as;
+    if landed_as.as_deref().is_some_and(|id| !is_commit_id(id)) {
+        return Err(
+            ErrorBody::invalid("landed_as", "expected the full id of a commit: 40 or 64 hexadecimal digits").into()
+        );
+    }
     let identity = call.authz.identity_for("caller_id", request.caller_id)?;
-    call.execute(&request.review_id, Command::Close { by: role, identity }).await
+    call.execute(&request.review_id, Command::Close { by: role, identity, landed_as }).await
+}
+
+fn is_commit_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 pub(super) async fn cancel(call: &Call<'_>, request: CancelReviewRequest) -> Result<ReviewStatusResponse, CallError> {

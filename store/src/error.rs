@@ -6,6 +6,9 @@ pub enum StoreError {
     /// The change was not written.
     #[error("the database refused the change: {0}")]
     Write(String),
+    /// The file at this path is not the one that is open, so the change would be lost.
+    #[error("{0} was deleted or replaced while the broker runs; stop the broker, put the file back and start again")]
+    Gone(String),
     #[error("the database cannot be read: {0}")]
     Read(String),
     /// A row has a value that the schema does not allow.

@@ -5,7 +5,7 @@
 //! - [`EventRecord`], [`Feed`], [`LogFollower`]: the log of events and how to follow it
 //! - the types of `query_types`: what queries take and return
 //! - [`read_only_database`]: reads the database file without a broker, for the gate
-//! - [`Tokens`]: access tokens, also written by the command line
+//! - [`Tokens`], [`Receipts`]: access tokens and signed receipts, also written by the command line
 //!
 //! The SQL is in `sqlite/`; the other modules are independent of the database, so that another one could be added.
 
@@ -14,6 +14,7 @@ mod error;
 mod event_log;
 mod query_types;
 pub mod read_only_database;
+mod receipts;
 mod sqlite;
 mod tokens;
 
@@ -28,10 +29,11 @@ pub use query_types::{
     ReviewerRow, ReviewerSession, ReviewerWork, RoundRow, SeatRow, SessionTotals, StatsPeriod, WaitingReview,
     WebhookRow,
 };
+pub use receipts::{NewReceipt, Receipts};
 pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 /// How the database is used.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +67,6 @@ pub async fn open(path: &Path, settings: Settings) -> Result<Store, StoreError> 
     sqlite::migrate(path).await?;
     let reader = Reader::open(path, settings).await?;
     let last_seq = reader.last_seq().await?;
-    let (writer, thread, feed) = Writer::open(path, settings, last_seq)?;
+    let (writer, thread, feed) = Writer::open(path, settings, last_seq, Arc::clone(&reader.files))?;
     Ok(Store { writer, thread, reader, feed })
 }

@@ -5,58 +5,26 @@
 
 use crate::{
     StoreError,
-    sqlite::{MIGRATIONS, parse_all, to_u64},
+    sqlite::{MIGRATIONS, approvals, to_u64},
 };
 use domain::{
-    diff::AffectedFile,
+    approvals::{ApprovalFilter, ReviewFiles, ReviewedContent},
     ids::ReviewNumber,
-    review::{Review, ReviewTarget},
+    review::{Proposer, Review, ReviewTarget},
     time::Timestamp,
 };
-use serde::Deserialize;
+use nix::unistd::{AccessFlags, access};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
-use std::{ops::Deref, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 /// How long to wait while another process has locked the whole file. A broker never does that.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Most reviews found for one patch-id or tree. More than one is rare.
-const MAX_APPROVED: i64 = 50;
 
 /// Most open reviews listed. More would fill an agent's context.
 const MAX_OPEN: i64 = 50;
 
 /// A read-only connection to the database file.
 pub struct ReadOnlyStore(SqliteConnection);
-
-/// A review with its active content, and whether that content is approved. Seats and findings are not read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReviewedContent {
-    pub review: Review,
-    pub diff: Option<String>,
-    pub files: Vec<AffectedFile>,
-    /// The active content is approved.
-    pub approved: bool,
-    /// An earlier content was approved.
-    pub approved_before: bool,
-    /// The reviewers whose last vote approved this content.
-    pub approvers: Vec<Approver>,
-}
-
-impl Deref for ReviewedContent {
-    type Target = Review;
-
-    fn deref(&self) -> &Review {
-        &self.review
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Approver {
-    pub reviewer: String,
-    pub persona: String,
-    pub at: Timestamp,
-}
 
 /// The content that one round was submitted with.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,15 +33,6 @@ pub struct SubmittedRound {
     pub base: Option<String>,
     pub diff: Option<String>,
     pub target: Option<ReviewTarget>,
-}
-
-/// The files that a review changes.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct ReviewFiles {
-    pub number: ReviewNumber,
-    pub approved: bool,
-    pub base: Option<String>,
-    pub files: Vec<AffectedFile>,
 }
 
 /// An open review with its seats. Findings are not read.
@@ -113,42 +72,27 @@ impl ReadOnlyStore {
         let _ = self.0.close().await;
     }
 
-    /// Approved reviews of a diff with this patch-id, or of one that led to this tree; newest first.
-    pub async fn list_approved(&mut self, patch_id: Option<&str>, tree: &str) -> Result<Vec<ReviewNumber>, StoreError> {
-        let rows = sqlx::query!(
-            r#"SELECT number AS "number!" FROM reviews WHERE approved_hash IS NOT NULL AND patch_id = ?1
-               UNION SELECT number FROM reviews WHERE approved_hash IS NOT NULL AND tree_id = ?2
-               ORDER BY 1 DESC LIMIT ?3"#,
-            patch_id,
-            tree,
-            MAX_APPROVED
-        )
-        .fetch_all(&mut self.0)
-        .await?;
-        Ok(rows.into_iter().map(|row| ReviewNumber(row.number)).collect())
+    /// Reviews with a diff, approved or not, newest first. Those that wait to land come in the order in which they should.
+    pub async fn list_approvals(
+        &mut self,
+        filter: &ApprovalFilter,
+        limit: i64,
+    ) -> Result<Vec<ReviewFiles>, StoreError> {
+        approvals::list(&mut self.0, filter, limit).await
     }
 
-    /// The files of the newest reviews with a diff, approved or not.
-    pub async fn list_review_files(&mut self, limit: i64) -> Result<Vec<ReviewFiles>, StoreError> {
-        let rows = sqlx::query_scalar!(
-            r#"SELECT json_object('number', 'R-' || r.number, 'approved', json(iif(r.approved_hash IS NULL, 'false', 'true')),
-                                  'base', r.base_commit, 'files', json(c.files)) AS "json!: String"
-               FROM reviews r JOIN contents c ON c.hash = r.content_hash
-               WHERE r.diff_check IS NOT NULL ORDER BY r.number DESC LIMIT ?"#,
-            limit
-        )
-        .fetch_all(&mut self.0)
-        .await?;
-        parse_all(&rows)
+    /// A review with its active content.
+    pub async fn find_reviewed_content(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, StoreError> {
+        approvals::find(&mut self.0, number).await
     }
 
-    /// Reviews of the same plan as `review`, in the order in which they were proposed.
-    pub async fn list_plan(&mut self, review: &Review) -> Result<Vec<ReviewNumber>, StoreError> {
+    /// Reviews of the same plan, in the order in which they were proposed.
+    pub async fn list_plan(&mut self, proposer: &Proposer) -> Result<Vec<ReviewNumber>, StoreError> {
         let rows = sqlx::query!(
             "SELECT number FROM reviews WHERE phase = ?1 AND plan = ?2 AND project IS ?3 ORDER BY number",
-            review.proposer.phase,
-            review.proposer.plan,
-            review.proposer.project
+            proposer.phase,
+            proposer.plan,
+            proposer.project
         )
         .fetch_all(&mut self.0)
         .await?;
@@ -170,12 +114,6 @@ impl ReadOnlyStore {
             Ok(SubmittedRound { content_hash: row.hash, base: row.base_commit, diff: row.diff, target })
         });
         submitted.collect()
-    }
-
-    /// Whether a content with this hash was ever proposed.
-    pub async fn has_content(&mut self, hash: &str) -> Result<bool, StoreError> {
-        let row = sqlx::query!("SELECT hash FROM contents WHERE hash = ?", hash).fetch_optional(&mut self.0).await?;
-        Ok(row.is_some())
     }
 
     /// The counter-patch that the proposer accepted last.
@@ -205,43 +143,6 @@ impl ReadOnlyStore {
         .fetch_all(&mut self.0)
         .await?;
         Ok(rows.into_iter().map(|row| (ReviewNumber(row.number), row.id)).collect())
-    }
-
-    pub async fn find_reviewed_content(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, StoreError> {
-        let row = sqlx::query!(
-            r#"SELECT r.body, coalesce(r.approved_hash = r.content_hash, 0) AS "approved!: bool", c.diff, c.files,
-                      EXISTS (SELECT 1 FROM events e WHERE e.review = r.number AND e.status = 'approved')
-                          AS "ever_approved!: bool"
-               FROM reviews r JOIN contents c ON c.hash = r.content_hash WHERE r.number = ?"#,
-            number.0
-        )
-        .fetch_optional(&mut self.0)
-        .await?;
-        let Some(row) = row else { return Ok(None) };
-        let review: Review = serde_json::from_str(&row.body)?;
-        Ok(Some(ReviewedContent {
-            approvers: self.list_approvers(number, &review.round.content_hash.0).await?,
-            diff: row.diff,
-            files: serde_json::from_str(&row.files)?,
-            approved: row.approved,
-            approved_before: row.ever_approved && !row.approved,
-            review,
-        }))
-    }
-
-    async fn list_approvers(&mut self, number: ReviewNumber, hash: &str) -> Result<Vec<Approver>, StoreError> {
-        let rows = sqlx::query_scalar!(
-            r#"SELECT json_object('reviewer', v.reviewer, 'persona', v.persona, 'at', v.at_ms) AS "json!: String"
-             FROM verdicts v WHERE v.review = ?1 AND v.content_hash = ?2 AND v.verdict = 'approved'
-               AND v.id = (SELECT max(l.id) FROM verdicts l WHERE l.review = v.review AND l.persona = v.persona
-                           AND l.verdict <> 'comment')
-             ORDER BY v.id"#,
-            number.0,
-            hash
-        )
-        .fetch_all(&mut self.0)
-        .await?;
-        parse_all(&rows)
     }
 
     /// Reviews that have not ended and changed since then; newest first.
@@ -296,8 +197,9 @@ fn with_suffix(path: &Path, suffix: &str) -> std::path::PathBuf {
     name.into()
 }
 
+/// Whether files can be created beside this one. A read-only file system has the permissions of a writable one.
 fn is_writable(path: &Path) -> bool {
-    path.parent().and_then(|folder| folder.metadata().ok()).is_some_and(|folder| !folder.permissions().readonly())
+    path.parent().is_some_and(|folder| access(folder, AccessFlags::W_OK).is_ok())
 }
 
 /// The last applied migration.

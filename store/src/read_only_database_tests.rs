@@ -1,5 +1,6 @@
 use super::ReadOnlyStore;
 use crate::{Settings, open};
+use domain::approvals::ApprovalFilter;
 use rusqlite::Connection;
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -26,7 +27,7 @@ async fn it_opens_an_existing_file_and_creates_none() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     create(&path).await;
     let mut store = ReadOnlyStore::open(&path).await.unwrap();
-    assert_eq!(store.list_approved(None, "x").await.unwrap(), []);
+    assert_eq!(store.list_approvals(&ApprovalFilter::default(), 1).await.unwrap(), []);
     assert!(sqlx::query("DELETE FROM reviews").execute(&mut store.0).await.is_err(), "it cannot write");
     let broker = open(&path, Settings::default()).await;
     assert!(broker.is_ok(), "it does not disturb a broker");

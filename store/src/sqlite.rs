@@ -1,6 +1,8 @@
 //! The SQLite store: one writing thread, a pool of read-only connections, and one file of queries per noun.
 
+pub(crate) mod approvals;
 mod browser_sessions;
+mod database_files;
 mod discussion;
 mod events;
 mod findings;
@@ -19,6 +21,7 @@ mod writer;
 pub use reader::Reader;
 pub use writer::{Writer, WriterThread};
 
+pub(crate) use database_files::DatabaseFiles;
 pub(crate) use reader::{parse_all, parse_word, to_id, to_u32, to_u64};
 pub(crate) use writer::Counters;
 

@@ -15,6 +15,7 @@ mod idempotency;
 mod identities;
 mod lifecycle;
 mod long_polls;
+mod lost_files;
 mod metrics;
 mod moved_base;
 mod panel;

@@ -49,7 +49,7 @@ pub(crate) fn local_token(data_dir: &DataDir) -> Option<HeaderValue> {
     bearer(&data_dir.operator_token()?)
 }
 
-fn bearer(secret: &str) -> Option<HeaderValue> {
+pub(crate) fn bearer(secret: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::try_from(format!("Bearer {}", secret.trim())).ok()?;
     value.set_sensitive(true);
     Some(value)

@@ -67,7 +67,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 
 async fn play(sandbox: &Sandbox, narrator: &Narrator, args: &Args) -> Result<(), CliError> {
     narrator.opening(sandbox)?;
-    let broker = &Client::at(&sandbox.url)?;
+    let broker = &Client::at(&sandbox.url, None)?;
     if !args.serve {
         Scenario { sandbox, narrator, broker }.play().await?;
         return narrator.closing();

@@ -182,6 +182,7 @@ fn details(event: &TimelineEvent) -> Vec<String> {
         ("summary", &event.summary),
         ("body", &event.body),
         ("note", &event.note),
+        ("landed as", &event.landed_as),
     ];
     for (name, text) in texts {
         lines.extend(text.as_ref().map(|text| format!("{name}: {}", clipped(text, TEXT_COLUMNS))));

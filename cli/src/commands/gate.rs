@@ -4,15 +4,18 @@
 
 use crate::{
     CliError,
+    approval_source::SourceArgs,
     config_overrides::ConfigArgs,
-    gate_settings::{index_of_hook, open_for_command, read_stdin},
+    gate_settings::{
+        Caller, GateSettings, SignersArgs, index_of_hook, locate, name_repo_option, open_for_command, read_stdin,
+    },
     render::gate::{gate_answer, report, unknown_answer},
     terminal,
 };
 use anyhow::anyhow;
 use config::FailMode;
 use domain::text::escape;
-use gate::{Decision, PushUpdate, Remote};
+use gate::{Decision, Gate, PushUpdate, Remote};
 use git::UserRepo;
 
 const NO: u8 = 1;
@@ -36,6 +39,8 @@ pub struct Args {
     #[arg(long, requires = "push", value_name = "REMOTE")]
     remote: Option<String>,
     #[command(flatten)]
+    signers: SignersArgs,
+    #[command(flatten)]
     fail_mode: FailModeArgs,
     /// Print JSON
     #[arg(long)]
@@ -43,6 +48,8 @@ pub struct Args {
     /// Print nothing; answer with the exit code
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
+    #[command(flatten)]
+    source: SourceArgs,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -96,7 +103,17 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 }
 
 async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
-    let (mut gate, _) = open_for_command(&args.config).await?;
+    let mut gate = match args.signers.source()? {
+        Some(receipts) => {
+            if args.commit.is_none() && args.range.is_none() && !args.push {
+                return Err(anyhow!("staged changes have no receipt; pass --commit, --range or --push with --signers"));
+            }
+            let location = locate(&args.config).map_err(name_repo_option)?;
+            let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command)?;
+            Gate::open(&location, receipts, settings.policy(&args.source)).await?
+        }
+        None => open_for_command(&args.config, &args.source).await?.0,
+    };
     if let Some(name) = &args.commit {
         let commit = gate.commit(name).await?;
         return Ok(vec![gate.decide(commit).await?]);
@@ -119,14 +136,15 @@ async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
 pub(crate) async fn find_remote(repo: &UserRepo, name: Option<&str>) -> anyhow::Result<Remote> {
     let name = match name {
         Some(name) => name.to_owned(),
-        None => default_remote(repo).await?,
+        None => remote_name(repo).await?,
     };
     let address = repo.try_git(["remote", "get-url", "--push", "--", &name]).await?;
     let is_remote = address.success && !address.text().is_empty();
     Ok(Remote::Address(if is_remote { address.text() } else { name }))
 }
 
-async fn default_remote(repo: &UserRepo) -> anyhow::Result<String> {
+/// The name of the remote that git pushes to if none is named.
+pub(crate) async fn remote_name(repo: &UserRepo) -> anyhow::Result<String> {
     let branch = repo.try_git(["symbolic-ref", "--quiet", "--short", "HEAD"]).await?.text();
     let keys =
         [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned(), format!("branch.{branch}.remote")];

@@ -5,6 +5,7 @@
 
 use crate::{
     CliError,
+    approval_source::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateSettings, locate, name_repo_option},
     render::{
@@ -15,7 +16,7 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use domain::diff::{ZeroContext, apply_parts};
-use gate::{Candidate, Gate, RecentHistory, ReviewedContent};
+use gate::{ApprovalSource, Candidate, Gate, RecentHistory, ReviewedContent};
 use git::UserRepo;
 use serde::Serialize;
 use serde_json::json;
@@ -63,7 +64,8 @@ enum PatchResult {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let location = locate(&args.config).map_err(name_repo_option).map_err(CliError::usage)?;
     let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command).map_err(CliError::usage)?;
-    let mut gate = Gate::open(&location, None, settings.policy(None)).await?;
+    let policy = settings.policy(&SourceArgs::default());
+    let mut gate = Gate::open(&location, ApprovalSource::None, policy).await?;
     let repo = gate.repo.clone();
     check_no_operation_in_progress(&repo).await?;
     let mut store = ReadOnlyStore::open(&settings.config.server.data_dir.database()).await?;
@@ -100,7 +102,7 @@ async fn plan(args: &Args, gate: &mut Gate, store: &mut ReadOnlyStore) -> Result
     }
     if !args.only && review.proposer.plan.is_some() {
         let mut others = Vec::new();
-        for number in store.list_plan(&review).await? {
+        for number in store.list_plan(&review.proposer).await? {
             if number != review.number {
                 let rounds = store.list_submitted_rounds(number).await?;
                 others.extend(history.find_landed(gate, &rounds).await?);
@@ -129,18 +131,12 @@ async fn find_review(database: &mut ReadOnlyStore, name: &str) -> Result<Reviewe
 
 /// A failed revert would mix with the operation, or abort it.
 async fn check_no_operation_in_progress(repo: &UserRepo) -> anyhow::Result<()> {
-    for (file, operation) in [
-        ("REVERT_HEAD", "a revert"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("MERGE_HEAD", "a merge"),
-        ("sequencer", "a sequence of commits"),
-    ] {
-        let path = repo.root().join(repo.git(["rev-parse", "--git-path", file]).await?);
-        if path.exists() {
-            return Err(anyhow!("git is in the middle of {operation} ({file}); finish or abort it first"));
+    match repo.operation_in_progress().await? {
+        None => Ok(()),
+        Some((operation, file)) => {
+            Err(anyhow!("git is in the middle of {operation} ({file}); finish or abort it first"))
         }
     }
-    Ok(())
 }
 
 async fn check_clean(repo: &UserRepo) -> anyhow::Result<()> {
@@ -246,7 +242,7 @@ fn revert_answer(args: &Args, plan: &Plan, patched: &PatchResult) -> impl Serial
     };
     json!({
         "number": plan.review.number.to_string(),
-        "review_id": plan.review.id,
+        "review_id": plan.review.review_id,
         "dry_run": args.dry_run,
         "commits": plan.commits.iter().map(commit).collect::<Vec<_>>(),
         "counter_patch": counter_patch,

@@ -10,6 +10,7 @@ use crate::{
     review_args::{self, ReviewArgs},
     text_input::TextArgs,
 };
+use anyhow::anyhow;
 use api::{
     claims::{AddSeatRequest, AddSeatResponse, ClaimRequest, ClaimResponse, ReleaseRequest},
     messages::{MessageRequest, MessageResponse},
@@ -22,6 +23,7 @@ use domain::{
     review::{MessageAnchor, Recipient, Role},
     text::escape,
 };
+use git::UserRepo;
 
 /// Files that are listed after a claim.
 const MAX_FILES: usize = 20;
@@ -204,12 +206,26 @@ pub(crate) async fn cancel(args: CancelArgs) -> Result<(), CliError> {
     execute_and_print::<CancelReview>(&caller.client, &request, review::status).await
 }
 
-pub(crate) async fn close(args: ReviewArgs) -> Result<(), CliError> {
-    let (caller, review) = args.find_own().await?;
-    let request = CloseReviewRequest {
-        review_id: review.head.review_id.to_string(),
-        closer_role: Some(Role::Proposer),
-        caller_id: caller.acting_name()?,
+#[derive(Debug, clap::Args)]
+pub struct CloseArgs {
+    /// Record the commit in which the approved change landed
+    #[arg(long, value_name = "REF")]
+    landed_as: Option<String>,
+    #[command(flatten)]
+    review: ReviewArgs,
+}
+
+pub(crate) async fn close(args: CloseArgs) -> Result<(), CliError> {
+    let (caller, review) = args.review.find_own().await?;
+    let landed_as = match args.landed_as {
+        Some(name) => {
+            let commit = UserRepo::at(caller.dir.clone()).resolve_commit(&name).await?;
+            Some(commit.ok_or_else(|| CliError::usage(anyhow!("--landed-as {name}: no such commit here")))?)
+        }
+        None => None,
     };
+    let review_id = review.head.review_id.to_string();
+    let caller_id = caller.acting_name()?;
+    let request = CloseReviewRequest { review_id, closer_role: Some(Role::Proposer), caller_id, landed_as };
     execute_and_print::<CloseReview>(&caller.client, &request, review::status).await
 }

@@ -4,17 +4,19 @@
 use super::{Gated, PrePush, PreReceive};
 use crate::{
     CliError,
+    approval_source::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateFailure, GateSettings, index_of_hook, locate, read_stdin},
     render::gate::report,
     terminal::remark,
 };
+use anyhow::anyhow;
 use config::{
     FailMode, ReceiptKind,
     planning_file::{GitPoint, PLANNING_FILE, PlanningConfig},
 };
 use domain::text::escape;
-use gate::{Decision, Gate, PushUpdate, Receipt, Remote};
+use gate::{Decision, Gate, PushUpdate, Remote, Trailer};
 use git::RepoLocation;
 use std::{
     env,
@@ -61,7 +63,7 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), CliError> {
 
 /// The place that a client cannot avoid. Without an answer it refuses, unless its own line says otherwise.
 pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
-    let PreReceive { project, gated } = args;
+    let PreReceive { source, signers, gated } = args;
     let lines = read_stdin();
     let decisions = async {
         let location = locate(&gated.config).map_err(|error| GateFailure::Unreadable(error.into()))?;
@@ -71,8 +73,14 @@ pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
         let incoming = incoming.collect::<io::Result<_>>().map_err(|error| GateFailure::Unreadable(error.into()))?;
         let location = location.with_incoming_objects(incoming);
         let settings = GateSettings::load(&gated.config, None, Caller::GitHook).map_err(GateFailure::Unavailable)?;
-        let store = settings.open_database(Caller::GitHook).await?;
-        let mut gate = Gate::open(&location, Some(store), settings.policy(project)).await?;
+        if source.url.is_some() && source.project.is_none() {
+            let error = anyhow!("--url needs --project NAME: the name under which the broker knows this repository");
+            return Err(GateFailure::Unreadable(error));
+        }
+        let mut gate = match signers.source().map_err(GateFailure::Unavailable)? {
+            Some(receipts) => Gate::open(&location, receipts, settings.policy(&source)).await?,
+            None => settings.open_gate(&location, &source, Caller::GitHook).await?,
+        };
         let updates = PushUpdate::parse_received(&lines.map_err(GateFailure::Unreadable)?)?;
         Ok(gate.decide_push(&Remote::Here, &updates).await?)
     };
@@ -97,8 +105,8 @@ async fn open_gate(
     location: Result<RepoLocation, GateFailure>,
 ) -> Result<Gate, GateFailure> {
     let settings = settings.map_err(GateFailure::Unavailable)?;
-    let store = settings.open_database(Caller::GitHook).await?;
-    Ok(Gate::open(&location?, Some(store), settings.policy(None)).await?)
+    let approvals = settings.open_approvals(&SourceArgs::default(), Caller::GitHook).await?;
+    Ok(Gate::open(&location?, approvals, settings.policy(&SourceArgs::default())).await?)
 }
 
 /// Prints nothing if everything is approved.
@@ -138,7 +146,8 @@ pub(super) async fn write_receipt(config_overrides: &ConfigArgs, message: Option
             (ReceiptKind::Trailer, Some(_)) | (ReceiptKind::Note, None) => {}
             (ReceiptKind::None | ReceiptKind::Note | ReceiptKind::Trailer, _) => return anyhow::Ok(()),
         }
-        let mut gate = settings.open_gate(&location, Caller::GitHook).await.map_err(GateFailure::error)?;
+        let mut gate =
+            settings.open_gate(&location, &SourceArgs::default(), Caller::GitHook).await.map_err(GateFailure::error)?;
         let decision = match message {
             Some(_) => gate.decide_staged(index_of_hook(config_overrides).as_deref()).await?,
             None => {
@@ -146,10 +155,10 @@ pub(super) async fn write_receipt(config_overrides: &ConfigArgs, message: Option
                 gate.decide(head).await?
             }
         };
-        match (Receipt::from_decision(&decision), message) {
-            (Some(receipt), Some(file)) => receipt.add_to_message(&gate.repo, file).await?,
-            (Some(receipt), None) => receipt.write_note(&gate.repo).await?,
-            (None, _) => {}
+        match (message, Trailer::from_decision(&decision)) {
+            (Some(file), Some(trailer)) => trailer.add_to_message(&gate.repo, file).await?,
+            (Some(_), None) => {}
+            (None, _) => drop(settings.receipt_signer().attach(&gate.repo, &decision).await?),
         }
         Ok(())
     };

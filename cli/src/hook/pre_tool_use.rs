@@ -9,6 +9,7 @@ use super::{
     shell_parser::Word,
 };
 use crate::{
+    approval_source::SourceArgs,
     commands::gate::find_remote,
     gate_settings::{Caller, GateFailure},
     render::gate::report,
@@ -109,7 +110,8 @@ async fn find_denial(args: &Gated) -> Result<Option<String>, Failure> {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let settings = settings.map_err(|error| failed(GateFailure::Unavailable(error)))?;
-                let gate = settings.open_gate(&location, Caller::AgentHook).await.map_err(failed)?;
+                let gate =
+                    settings.open_gate(&location, &SourceArgs::default(), Caller::AgentHook).await.map_err(failed)?;
                 let user = UserRepo::without_git_variables(location.root());
                 let index = IndexSimulation::new(&user).await;
                 let index = index.map_err(|error| failed(GateFailure::Unreadable(error)))?;
@@ -187,21 +189,25 @@ async fn check_push(repo: &mut RepoState, action: &GitAction) -> Result<Option<S
     if has("--dry-run", "-n") || has("--delete", "-d") || has("--help", "-h") {
         return Ok(None);
     }
-    let (remote, sources) = parse_push(&action.args);
+    let (remote, specs) = parse_push(&action.args);
     let (updates, remote) = async {
-        let names = match sources {
-            Some(names) if names != ["HEAD"] || !pushes_more_than_head(user, remote.as_deref()).await? => names,
+        let specs = match specs {
+            Some(specs)
+                if specs != [RefSpec::from("HEAD")] || !pushes_more_than_head(user, remote.as_deref()).await? =>
+            {
+                specs
+            }
             Some(_) | None => {
                 let refs = user.git(["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/tags"]).await?;
-                refs.lines().map(Into::into).chain(["HEAD".to_owned()]).collect()
+                refs.lines().chain(["HEAD"]).map(RefSpec::from).collect()
             }
         };
         let mut updates = Vec::new();
-        for name in names {
-            let object = user.try_git(["rev-parse", "--verify", "--quiet", "--end-of-options", &name]).await?;
+        for RefSpec { source, name } in specs {
+            let object = user.try_git(["rev-parse", "--verify", "--quiet", "--end-of-options", &source]).await?;
             // Git itself refuses a name that does not exist.
             if object.success {
-                updates.push(PushUpdate { local: object.text(), remote: None });
+                updates.push(PushUpdate { name, local: object.text(), remote: None });
             }
         }
         anyhow::Ok((updates, find_remote(user, remote.as_deref()).await?))
@@ -226,8 +232,22 @@ async fn pushes_more_than_head(repo: &UserRepo, remote: Option<&str>) -> anyhow:
     }))
 }
 
-/// The remote and the pushed revisions: HEAD unless there are refspecs. `None` means any branch or tag.
-fn parse_push(words: &[Word]) -> (Option<String>, Option<Vec<String>>) {
+/// What a push reads, and the name that it gets on the remote, as far as the command says it.
+#[derive(Debug, PartialEq, Eq)]
+struct RefSpec {
+    source: String,
+    name: String,
+}
+
+impl From<&str> for RefSpec {
+    fn from(spec: &str) -> Self {
+        let (source, name) = spec.split_once(':').unwrap_or((spec, spec));
+        Self { source: source.to_owned(), name: name.to_owned() }
+    }
+}
+
+/// The remote and what is pushed: HEAD unless there are refspecs. `None` means any branch or tag.
+fn parse_push(words: &[Word]) -> (Option<String>, Option<Vec<RefSpec>>) {
     const WITH_VALUE: &[&str] = &["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
     const ALL: &[&str] = &["--all", "--branches", "--mirror", "--tags"];
     let mut plain = Vec::new();
@@ -249,9 +269,8 @@ fn parse_push(words: &[Word]) -> (Option<String>, Option<Vec<String>>) {
         return (remote, None);
     }
     // `:branch` deletes the remote branch.
-    let sources = specs.iter().filter_map(|spec| spec.split(':').next()).filter(|source| !source.is_empty());
-    let sources = if specs.is_empty() { vec!["HEAD".to_owned()] } else { sources.map(str::to_owned).collect() };
-    (remote, Some(sources))
+    let named = specs.iter().map(|spec| RefSpec::from(*spec)).filter(|spec| !spec.source.is_empty());
+    (remote, Some(if specs.is_empty() { vec![RefSpec::from("HEAD")] } else { named.collect() }))
 }
 
 /// The actions of a git alias of the user.
@@ -274,7 +293,7 @@ async fn expand_alias(repo: &UserRepo, name: &str, action: &GitAction) -> anyhow
 
 #[cfg(test)]
 mod tests {
-    use super::parse_push;
+    use super::{RefSpec, parse_push};
     use crate::hook::shell_parser::Word;
 
     #[test]
@@ -284,9 +303,10 @@ mod tests {
             parse_push(&line.split_whitespace().map(word).collect::<Vec<_>>())
         };
         let origin = || Some("origin".to_owned());
-        assert_eq!(parse(""), (None, Some(vec!["HEAD".to_owned()])));
-        assert_eq!(parse("-u origin main"), (origin(), Some(vec!["main".to_owned()])));
-        assert_eq!(parse("origin +a:b c"), (origin(), Some(vec!["a".to_owned(), "c".to_owned()])));
+        let spec = |source: &str, name: &str| RefSpec { source: source.to_owned(), name: name.to_owned() };
+        assert_eq!(parse(""), (None, Some(vec![spec("HEAD", "HEAD")])));
+        assert_eq!(parse("-u origin main"), (origin(), Some(vec![spec("main", "main")])));
+        assert_eq!(parse("origin +a:b c"), (origin(), Some(vec![spec("a", "b"), spec("c", "c")])));
         assert_eq!(parse("-o x origin :gone"), (origin(), Some(Vec::new())));
         for line in ["--tags origin", "--all origin", "origin :", "origin +:", "origin refs/heads/*:refs/heads/*"] {
             assert_eq!(parse(line), (origin(), None), "{line}");

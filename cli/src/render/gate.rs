@@ -6,14 +6,13 @@ use domain::{
     text::{count, escape},
 };
 use gate::{
-    Approval, Candidate, Decision, Difference, Exemption, MAX_COMMITS, NearMiss, Outcome, RefusalReason,
-    ReviewedContent, SkipReason,
+    Approval, ApprovedReview, Candidate, Decision, Difference, Exemption, MAX_COMMITS, NearMiss, Outcome,
+    RefusalReason, ReviewedContent, SeatVote, SkipReason,
 };
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::json;
 use std::fmt::Write as _;
-use store::read_only_database::Approver;
 
 /// How many refused commits are reported in full; the rest are counted.
 const MAX_REFUSED: usize = 5;
@@ -79,6 +78,12 @@ pub(crate) fn describe(decision: &Decision) -> String {
             let id = decision.candidate.commit.as_deref().unwrap_or_default();
             format!("{} is not a commit, and only commits can be approved", short_id(id))
         }
+        Outcome::Refused(RefusalReason::NotReceipts) => {
+            "refs/notes/countersign may contain nothing but receipts in git notes".to_owned()
+        }
+        Outcome::Refused(RefusalReason::LosesReceipts) => {
+            "the push would remove receipts from refs/notes/countersign, which keeps all lines of all notes".to_owned()
+        }
         Outcome::Refused(RefusalReason::MergesUnapproved(id)) => {
             format!("{name} is a clean merge, but it brings commit {}, which is not approved", short_id(id))
         }
@@ -106,9 +111,9 @@ pub(crate) fn short_id(id: &str) -> &str {
 }
 
 fn approvers(approval: &Approval) -> String {
-    let names = approval.review.approvers.iter().map(|approver| {
-        let (reviewer, persona) = (clipped(&approver.reviewer, NAME_CHARS), escape(&approver.persona).into_owned());
-        let at = jiff::Timestamp::from(approver.at).to_zoned(TimeZone::system());
+    let names = approval.review.approvals().map(|vote| {
+        let (reviewer, persona) = (clipped(&vote.reviewer, NAME_CHARS), escape(&vote.persona).into_owned());
+        let at = vote.at.to_zoned(TimeZone::system());
         format!("{reviewer} ({persona}) at {}", at.strftime("%Y-%m-%d %H:%M"))
     });
     match names.collect::<Vec<_>>() {
@@ -118,7 +123,10 @@ fn approvers(approval: &Approval) -> String {
 }
 
 pub(crate) fn describe_near_miss(near_miss: &NearMiss) -> String {
-    let NearMiss { review, difference } = near_miss;
+    let (review, difference) = match near_miss {
+        NearMiss::Review { review, difference } => (review, difference),
+        NearMiss::Receipt(fault) => return clipped(&fault.to_string(), REASON_CHARS),
+    };
     let number = review.number;
     match difference {
         Difference::None => format!("{number} is exactly this change, but {}", describe_status(review)),
@@ -135,8 +143,8 @@ pub(crate) fn describe_near_miss(near_miss: &NearMiss) -> String {
     }
 }
 
-fn describe_status(review: &ReviewedContent) -> String {
-    let reason = match review.reason() {
+pub(crate) fn describe_status(review: &ReviewedContent) -> String {
+    let reason = match &review.reason {
         Some(reason) => format!(": {}", clipped(reason.lines().next().unwrap_or_default(), REASON_CHARS)),
         None => String::new(),
     };
@@ -187,6 +195,10 @@ fn next_step(refused: &[&Decision]) -> String {
 fn next_step_after_refusal(reason: &RefusalReason) -> String {
     match reason {
         RefusalReason::NotACommit => "tag a commit instead".to_owned(),
+        RefusalReason::NotReceipts | RefusalReason::LosesReceipts => {
+            "git fetch REMOTE refs/notes/countersign, then git notes --ref=countersign merge -s cat_sort_uniq FETCH_HEAD"
+                .to_owned()
+        }
         RefusalReason::MergesUnapproved(id) => format!("countersign request --commit {}", short_id(id)),
         RefusalReason::InsideSeries => "build on the last of those commits".to_owned(),
     }
@@ -197,13 +209,23 @@ fn next_step_for_one(candidate: &Candidate, near_misses: &[NearMiss]) -> String 
         None => "countersign request --staged".to_owned(),
         Some(id) => format!("countersign request --commit {}", short_id(id)),
     };
-    let Some(NearMiss { review, difference: Difference::None }) = near_misses.first() else { return request() };
+    let review = match near_misses.first() {
+        Some(NearMiss::Review { review, difference: Difference::None }) => review,
+        Some(NearMiss::Receipt(_)) => return next_step_for_receipt(candidate),
+        Some(NearMiss::Review { .. }) | None => return request(),
+    };
     let number = review.number;
     match review.status {
         Status::Pending | Status::Claimed | Status::InReview => format!("countersign wait {number}"),
         Status::ChangesRequested => format!("countersign show {number}, then countersign resubmit {number}"),
         Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => request(),
     }
+}
+
+/// A receipt is written where the database is.
+fn next_step_for_receipt(candidate: &Candidate) -> String {
+    let id = short_id(candidate.commit.as_deref().unwrap_or_default());
+    format!("countersign receipt {id} where it was approved, then git push REMOTE refs/notes/countersign")
 }
 
 /// The answer of `gate --json`.
@@ -244,6 +266,8 @@ fn change_answer(decision: &Decision) -> impl Serialize {
         Outcome::Refused(RefusalReason::NotACommit) => "not_a_commit",
         Outcome::Refused(RefusalReason::MergesUnapproved(_)) => "merges_unapproved",
         Outcome::Refused(RefusalReason::InsideSeries) => "inside_series",
+        Outcome::Refused(RefusalReason::NotReceipts) => "not_receipts",
+        Outcome::Refused(RefusalReason::LosesReceipts) => "loses_receipts",
         Outcome::Unapproved(near_misses) => {
             change["nearest"] = near_misses.iter().map(|near_miss| json!(near_miss_answer(near_miss))).collect();
             return change;
@@ -255,23 +279,26 @@ fn change_answer(decision: &Decision) -> impl Serialize {
     change
 }
 
-fn approved_review(review: &ReviewedContent) -> impl Serialize {
-    let approver = |approver: &Approver| json!({ "reviewer_id": approver.reviewer, "persona": approver.persona, "at": approver.at.to_string() });
+fn approved_review(review: &ApprovedReview) -> impl Serialize {
+    let approver =
+        |vote: &SeatVote| json!({ "reviewer_id": vote.reviewer, "persona": vote.persona, "at": vote.at.to_string() });
     json!({
         "number": review.number.to_string(),
         "review_id": review.id,
-        "status": review.status,
-        "content_hash": review.round.content_hash,
-        "patch_id": review.patch_id(),
-        "tree_id": review.tree_id(),
-        "base": review.base_commit(),
-        "project": review.proposer.project,
-        "approvers": review.approvers.iter().map(approver).collect::<Vec<_>>(),
+        "content_hash": review.content_hash,
+        "patch_id": review.patch_id,
+        "tree_id": review.tree,
+        "base": review.base,
+        "project": review.project,
+        "approvers": review.approvals().map(approver).collect::<Vec<_>>(),
     })
 }
 
 fn near_miss_answer(near_miss: &NearMiss) -> impl Serialize {
-    let NearMiss { review, difference } = near_miss;
+    let (review, difference) = match near_miss {
+        NearMiss::Review { review, difference } => (review, difference),
+        NearMiss::Receipt(_) => return json!({ "how": "receipt", "message": describe_near_miss(near_miss) }),
+    };
     let how = match difference {
         Difference::None => "exactly",
         Difference::Files(_) => "except",
@@ -279,7 +306,7 @@ fn near_miss_answer(near_miss: &NearMiss) -> impl Serialize {
     };
     let mut answer = json!({
         "number": review.number.to_string(),
-        "review_id": review.id,
+        "review_id": review.review_id,
         "status": review.status,
         "approved": review.approved,
         "how": how,

@@ -95,7 +95,11 @@ pub(crate) fn seats(seats: &[SeatState]) -> String {
 pub(crate) fn decision(review: &ReviewStatusResponse) -> String {
     let mut out = consensus(&review.consensus.why, review.state.escalate, review.escalate_why);
     out.push_str(&conflict_with_head(&review.state.diff));
-    for (label, text) in [("git says", &review.state.diff.validation_error), ("cancelled", &review.cancel_reason)] {
+    for (label, text) in [
+        ("git says", &review.state.diff.validation_error),
+        ("cancelled", &review.cancel_reason),
+        ("landed as", &review.state.landed_as),
+    ] {
         if let Some(text) = text {
             out.push_str(&indented(&format!("{label}: {}", one_line(text)), 2));
         }

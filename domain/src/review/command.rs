@@ -49,6 +49,8 @@ pub enum Command {
     Close {
         by: Role,
         identity: Option<String>,
+        /// As in [`super::Review`].
+        landed_as: Option<String>,
     },
 }
 

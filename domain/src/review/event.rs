@@ -171,6 +171,9 @@ pub enum Event {
         /// Findings that were still open. They are closed as wont_fix.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         settled: Vec<FindingNumber>,
+        /// As in [`super::Review`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        landed_as: Option<String>,
     },
 }
 

@@ -8,7 +8,7 @@ crate::string_enum! {
 }
 
 /// Commits to be reviewed, as the proposer names them. A repeat of a call names them the same way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetName {
     pub kind: TargetKind,
     pub name: String,

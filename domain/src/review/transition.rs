@@ -107,7 +107,7 @@ fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Decided
         Command::AcceptCounterPatch(accept) => counter_patches::accept(review, accept, lease_ends),
         Command::RejectCounterPatch { by, persona } => counter_patches::reject(review, by, persona.as_deref()),
         Command::Cancel { by, reason } => cancel(review, by, reason),
-        Command::Close { by, identity } => close(review, by, identity),
+        Command::Close { by, identity, landed_as } => close(review, by, identity, landed_as),
     }
 }
 
@@ -124,7 +124,8 @@ fn cancel(review: &Review, by: Option<String>, reason: String) -> Decided {
     }
 }
 
-fn close(review: &Review, by: Role, identity: Option<String>) -> Decided {
+/// Only an approved content can have landed; for others `landed_as` is not recorded.
+fn close(review: &Review, by: Role, identity: Option<String>, landed_as: Option<String>) -> Decided {
     if by != Role::Proposer {
         return Err(Refusal::NotTheProposer { command: CommandKind::Close });
     }
@@ -133,7 +134,8 @@ fn close(review: &Review, by: Role, identity: Option<String>) -> Decided {
         Status::Approved | Status::Rejected | Status::Cancelled => {
             let open = review.findings.iter().filter(|finding| finding.status == FindingStatus::Open);
             let settled = open.map(|finding| finding.number).collect();
-            Ok((vec![Event::Closed { by, identity: or_proposer(review, identity), settled }], Reply::Done))
+            let landed_as = landed_as.filter(|_| review.status == Status::Approved);
+            Ok((vec![Event::Closed { by, identity: or_proposer(review, identity), settled, landed_as }], Reply::Done))
         }
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => {
             Err(wrong_status(review, CommandKind::Close))

@@ -338,7 +338,7 @@ fn cancel() -> Command {
 }
 
 fn close() -> Command {
-    Command::Close { by: Role::Proposer, identity: None }
+    Command::Close { by: Role::Proposer, identity: None, landed_as: None }
 }
 
 fn claimed() -> Review {

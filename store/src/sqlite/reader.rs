@@ -1,7 +1,7 @@
 //! The pool of read-only database connections, which all queries use. They see what is committed and never wait for the
 //! writer.
 
-use super::{connect_options, reviews::ContentCache};
+use super::{DatabaseFiles, connect_options, reviews::ContentCache};
 use crate::{Settings, StoreError};
 use domain::ids::{ReviewId, ReviewNumber};
 use serde::de::DeserializeOwned;
@@ -12,6 +12,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 pub struct Reader {
     pub(crate) pool: SqlitePool,
     pub(crate) contents: Arc<ContentCache>,
+    pub(crate) files: Arc<DatabaseFiles>,
 }
 
 impl Reader {
@@ -24,7 +25,13 @@ impl Reader {
             .test_before_acquire(false)
             .connect_with(options)
             .await?;
-        Ok(Self { pool, contents: Arc::new(ContentCache::new(settings.content_cache)) })
+        let contents = Arc::new(ContentCache::new(settings.content_cache));
+        Ok(Self { pool, contents, files: Arc::new(DatabaseFiles::new(path)) })
+    }
+
+    /// Whether the open database is the file at its path. Otherwise nothing more is saved.
+    pub fn is_in_place(&self) -> bool {
+        self.files.check().is_ok()
     }
 
     /// The highest review number; 0 if there are no reviews.

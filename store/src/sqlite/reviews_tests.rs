@@ -123,7 +123,7 @@ impl StoredReview {
 
     async fn cancel_and_close(&mut self) {
         self.apply(Command::Cancel { by: None, reason: "enough".into() }, None).await;
-        self.apply(Command::Close { by: Role::Proposer, identity: None }, None).await;
+        self.apply(Command::Close { by: Role::Proposer, identity: None, landed_as: None }, None).await;
     }
 
     async fn end(self) {

@@ -101,7 +101,7 @@ impl ReviewFixture {
     }
 
     pub(crate) async fn close(&self, review: &Review, when: i64) -> Review {
-        self.apply(review, Command::Close { by: Role::Proposer, identity: None }, when).await
+        self.apply(review, Command::Close { by: Role::Proposer, identity: None, landed_as: None }, when).await
     }
 
     async fn commit(&self, Transition { next, events, .. }: Transition, content: Option<Content>, when: i64) -> Review {

@@ -5,7 +5,7 @@
 //! It uses rusqlite rather than sqlx, which hands every statement to a worker thread. That costs more than the
 //! statement (docs/adr/0003-blocking-writer.md).
 
-use super::{browser_sessions, reviewer_pool, webhooks, write_statements};
+use super::{DatabaseFiles, browser_sessions, reviewer_pool, webhooks, write_statements};
 use crate::{BrowserSessionChange, Change, CommitReply, Feed, PoolChange, Settings, StoreError, WebhookChange};
 use domain::review::{Event, LoggedEvent, Review};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -90,6 +90,7 @@ impl Writer {
         path: &Path,
         settings: Settings,
         last_seq: u64,
+        files: Arc<DatabaseFiles>,
     ) -> Result<(Self, WriterThread, Feed), StoreError> {
         let connection = write_statements::connect(path)?;
         let (requests, queue) = sync_channel(settings.max_queue);
@@ -99,8 +100,15 @@ impl Writer {
         let counters = Arc::new(Counters::default());
         let feed =
             Feed { committed: committed_rx, queued: queued_rx, alive: alive_rx, counters: Arc::clone(&counters) };
-        let group_commit =
-            GroupCommit { connection, last_seq, committed, queued, _alive: alive, counters: Arc::clone(&counters) };
+        let group_commit = GroupCommit {
+            connection,
+            last_seq,
+            committed,
+            queued,
+            _alive: alive,
+            counters: Arc::clone(&counters),
+            files,
+        };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || run(group_commit, &queue, settings.max_batch))
@@ -198,6 +206,8 @@ struct GroupCommit {
     /// Closes the feed's `alive` channel when dropped.
     _alive: watch::Sender<()>,
     counters: Arc<Counters>,
+    /// Checked before a change is written, and again before it is acknowledged.
+    files: Arc<DatabaseFiles>,
 }
 
 impl GroupCommit {
@@ -230,11 +240,13 @@ impl GroupCommit {
 
     /// Writes a change to the pool in a transaction of its own.
     fn write_pool_change(&mut self, change: &PoolChange) -> Result<(), StoreError> {
+        self.files.check()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         reviewer_pool::write(&transaction, change, self.last_seq + 1)?;
         transaction.commit()?;
+        self.last_seq += u64::from(change.event.is_some());
+        self.files.check()?;
         if change.event.is_some() {
-            self.last_seq += 1;
             self.committed.send_replace(self.last_seq);
         }
         Ok(())
@@ -242,9 +254,11 @@ impl GroupCommit {
 
     /// Writes a change without an event in a transaction of its own. Returns the number of rows that changed.
     fn write_alone(&mut self, write: impl FnOnce(&Connection) -> Result<u64, StoreError>) -> Result<u64, StoreError> {
+        self.files.check()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let changed = write(&transaction)?;
         transaction.commit()?;
+        self.files.check()?;
         Ok(changed)
     }
 
@@ -261,6 +275,7 @@ impl GroupCommit {
     /// Writes changes in one transaction. Followers are woken before callers get their reply, so that a caller that
     /// waits next is not woken by its own change.
     fn write<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<(), StoreError> {
+        self.files.check()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut seq = self.last_seq;
         let mut last_queued = None;
@@ -274,6 +289,7 @@ impl GroupCommit {
         transaction.commit()?;
         self.counters.sync.observe(started.elapsed().as_secs_f64());
         self.last_seq = seq;
+        self.files.check()?;
         self.counters.commits.fetch_add(1, Relaxed);
         self.counters.changes.fetch_add(count, Relaxed);
         self.committed.send_replace(seq);

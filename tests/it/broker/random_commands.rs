@@ -148,7 +148,11 @@ impl Model {
             18 => (Command::RejectCounterPatch { by: None, persona: None }, "reject_counter_patch", json!({})),
             _ => {
                 let by = *random.pick(Role::ALL);
-                (Command::Close { by, identity: None }, "close_review", json!({ "closer_role": by.as_str() }))
+                (
+                    Command::Close { by, identity: None, landed_as: None },
+                    "close_review",
+                    json!({ "closer_role": by.as_str() }),
+                )
             }
         };
         let mut arguments = arguments;

@@ -225,6 +225,7 @@ async fn the_fields_of_every_json_answer_about_commits() {
     broker.repo().commit("zwei");
     shapes.run_as(on, "ada", &["receipt", "--note"]).await;
     shapes.run_as(on, "ada", &["receipt", "--show"]).await;
+    shapes.run_as(on, "ada", &["key", "show"]).await;
     broker.repo().write("more", "more\n");
     broker.repo().commit("more");
     shapes.run_as(on, "ada", &["gate", "--range", "HEAD~2..HEAD"]).await;

@@ -246,6 +246,25 @@ const COMMITS: &[(&str, &str)] = &[
     ),
     ("an amendment", "git commit -q --amend -am evil"),
     ("an amendment of an empty commit", "git commit -q --no-verify --allow-empty -m x; git commit -q --amend -am evil"),
+    (
+        "an octopus merge",
+        "git stash -q; git checkout -q -b side; git stash pop -q; git commit -q --no-verify -am side; git checkout -q -b other main; git commit -q --no-verify --allow-empty -m other; git checkout -q main; git commit -q --no-verify --allow-empty -m main; git merge -q --no-commit --no-ff side other; git commit -q -m evil",
+    ),
+    ("a merge that is not one", "git rev-parse HEAD >.git/MERGE_HEAD; git commit -qam evil"),
+    (
+        "a merge of a stranger's history",
+        "git checkout -q --orphan x; git commit -q --no-verify -am x; git checkout -q main; git merge -q --no-commit --allow-unrelated-histories -s ours x; git checkout -q x -- .; git commit -q -m evil",
+    ),
+    (
+        "a commit-graph with another tree",
+        "git commit-graph write --reachable; git replace HEAD $(git commit-tree $(git stash create)^{tree} -m x); git commit -qam evil",
+    ),
+    ("GIT_GRAFT_FILE", "git rev-parse HEAD >../grafts; GIT_GRAFT_FILE=$PWD/../grafts git commit -qam evil"),
+    ("GIT_SHALLOW_FILE", "git rev-parse HEAD >../shallow; GIT_SHALLOW_FILE=$PWD/../shallow git commit -qam evil"),
+    ("GIT_ATTR_SOURCE", "GIT_ATTR_SOURCE=HEAD git commit -qam evil"),
+    ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_PARAMETERS=\"'core.bare=true'\" git --work-tree=. commit -qam evil"),
+    ("GIT_DEFAULT_HASH", "GIT_DEFAULT_HASH=sha256 git commit -qam evil"),
+    ("COUNTERSIGN_TOKEN", "COUNTERSIGN_TOKEN=cs_x COUNTERSIGN_SERVER_LISTEN=127.0.0.1:1 git commit -qam evil"),
     ("a graft", "git rev-parse HEAD >.git/info/grafts; git commit -qam evil"),
     ("a shallow file", "git rev-parse HEAD >.git/shallow; git commit -qam evil"),
     ("a replaced commit", "git replace HEAD $(git commit-tree $(git write-tree) -m x); git commit -qam evil"),
@@ -296,7 +315,7 @@ async fn no_setting_or_variable_lets_an_unapproved_commit_pass() {
             let config = arena.path().join(".git/config");
             let settings = std::fs::read_to_string(&config).unwrap();
             std::fs::write(&config, "[core]\n\trepositoryformatversion = 0\n").unwrap();
-            let head = arena.git(&["rev-parse", "refs/heads/main^{tree}"]).out;
+            let head = arena.git(&["--no-replace-objects", "rev-parse", "refs/heads/main^{tree}"]).out;
             assert_eq!(head.trim(), tree, "{name} {fail}: {}{}\n{settings}", ended.out, ended.err);
         }
     }
@@ -329,6 +348,14 @@ const PUSHES: &[(&str, &str)] = &[
     ("a tree as a tag", "evil; git push -q origin HEAD^{tree}:refs/tags/t"),
     ("a file as a tag", "git push -q origin $(echo evil | git hash-object -w --stdin):refs/tags/t"),
     ("a tag of a file", "git tag -am t t $(echo evil | git hash-object -w --stdin); git push -q origin t"),
+    ("a tree as a branch", "git push -q origin HEAD^{tree}:refs/heads/t"),
+    ("a file as a branch", "git push -q origin HEAD:greeting.txt:refs/heads/t"),
+    ("a file as a ref of its own", "git push -q origin $(echo evil | git hash-object -w --stdin):refs/evil/t"),
+    ("a tag of a tag of a tree", "evil; git tag -am t t HEAD^{tree}; git tag -am u u t; git push -q origin u"),
+    (
+        "a tag of a tag with ten more around it",
+        "evil; git tag -am t t0; for n in 1 2 3 4 5 6 7 8 9 10 11; do git tag -am t t$n t$((n-1)); done; git push -q origin t11",
+    ),
     ("notes", "evil; git push -q origin HEAD:refs/notes/x"),
     ("a replacement", "evil; git push -q origin HEAD:refs/replace/$(git rev-parse HEAD~1)"),
     ("another namespace", "evil; git push -q origin HEAD:refs/evil/x"),
@@ -599,6 +626,14 @@ const AGENT_LINES: &[(&str, &str)] = &[
     ("true", "git update-ref refs/heads/main 0123456789012345678901234567890123456789"),
     ("true", "git fast-import <file"),
     ("true", "git send-pack ../far main"),
+    ("true", "git --exec-path=. commit -m x"),
+    ("true", "git -C . update-ref HEAD $(git commit-tree $(git write-tree) -p HEAD -m x)"),
+    ("true", "git branch -f main $(git commit-tree $(git write-tree) -p HEAD -m x)"),
+    ("true", "git reset --soft $(git commit-tree $(git write-tree) -p HEAD -m x)"),
+    ("true", "echo x | git commit-tree HEAD^{tree} -p HEAD"),
+    ("true", "git symbolic-ref HEAD refs/heads/x; git commit -m x"),
+    ("true", "env -i git send-pack --all ../far"),
+    ("true", "git http-push http://127.0.0.1:1/x main"),
     ("git commit -q --no-verify -m evil", "git push origin main"),
     ("git commit -q --no-verify -m evil", "git push origin main:new"),
     ("git commit -q --no-verify -m evil; git update-ref refs/remotes/origin/z HEAD", "git push origin main"),

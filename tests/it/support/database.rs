@@ -111,7 +111,7 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
         (revise, Some(content)),
         (claim(), None),
         (Command::GiveVerdict(approval(&by)), None),
-        (Command::Close { by: Role::Proposer, identity: None }, None),
+        (Command::Close { by: Role::Proposer, identity: None, landed_as: None }, None),
     ];
     let (mut change, mut saved) = (first, None);
     for (step, (command, content)) in (1..).zip(commands) {

@@ -72,6 +72,8 @@ export type AddSeatResponse = {
   intent: string;
   /** Counts of issues, and which of them block approval. list_issues returns the issues. */
   issues?: IssueTotals;
+  /** The commit in which it landed, if close_review named it. */
+  landed_as?: string;
   last_message_by?: string;
   last_message_id?: number;
   /** Messages of all rounds and seats. get_discussion returns them. */
@@ -129,6 +131,12 @@ export type AnchorState = "exact" | "moved" | "modified" | "gone";
 export type AnchoredText = "diff" | "description";
 
 export type AppliesTo = "base" | "worktree";
+
+export type Approver = {
+  at: string;
+  persona: string;
+  reviewer: string;
+};
 
 export type AuditEntry = {
   /** Who caused the event. Absent: the broker. */
@@ -534,6 +542,13 @@ export type Iteration = {
   verdict_id: number;
 };
 
+export type ListApprovalsResponse = {
+  /** Pass it as `cursor` for the next page. Absent on the last page. */
+  next_cursor?: string;
+  /** Reviews with a diff, approved or not, newest first. */
+  reviews: ReviewFiles[];
+};
+
 /** Response of list_dead_deliveries: events that a webhook did not accept. */
 export type ListDeadDeliveriesResponse = {
   dead: DeadDelivery[];
@@ -761,6 +776,8 @@ export type LiveEvent = {
 } | {
   data: {
     by_role: Role;
+    /** The commit in which the approved change landed. */
+    landed_as: string | null;
   };
   kind: "closed";
 } | {
@@ -1056,6 +1073,8 @@ export type ProposalResponse = {
   issues?: IssueTotals;
   /** The verdicts of this round, newest first. */
   iterations?: Iteration[];
+  /** The commit in which it landed, if close_review named it. */
+  landed_as?: string;
   /** What to do next. */
   next?: string;
   /** Pass it as `cursor` for the next page. Absent on the last page. */
@@ -1099,6 +1118,17 @@ export type ProposalResponse = {
   version: number;
   /** Who must act next, and why. Empty once the review is closed. */
   waiting_on: Turn[];
+};
+
+/** The proposer, and the step of its work that the proposal belongs to. */
+export type Proposer = {
+  agent_role: string;
+  agent_type: string;
+  phase: string;
+  plan?: string;
+  project?: string;
+  proposer_id?: string;
+  task?: string;
 };
 
 /** The proposer's response to a finding, which its reviewer has not answered yet. */
@@ -1198,6 +1228,15 @@ export type ResolvedIssue = {
   said?: RequestedStatus;
   /** The new status. Absent while its reviewer has not agreed. */
   status?: FindingStatus;
+};
+
+/** The files that a review changes. */
+export type ReviewFiles = {
+  /** Its active content is approved. */
+  approved: boolean;
+  base?: string;
+  files: AffectedFile[];
+  number: ReviewNumber;
 };
 
 /** The permanent id of a review. */
@@ -1355,6 +1394,8 @@ export type ReviewStatusResponse = {
   intent: string;
   /** Counts of issues, and which of them block approval. list_issues returns the issues. */
   issues?: IssueTotals;
+  /** The commit in which it landed, if close_review named it. */
+  landed_as?: string;
   last_message_by?: string;
   last_message_id?: number;
   /** Messages of all rounds and seats. get_discussion returns them. */
@@ -1393,6 +1434,36 @@ export type ReviewStatusResponse = {
   version: number;
   /** Who must act next, and why. Empty once the review is closed. */
   waiting_on: Turn[];
+};
+
+/** A review with its active content, and whether that content is approved. */
+export type ReviewedContent = {
+  /** The active content is approved. */
+  approved: boolean;
+  /** An earlier content was approved. */
+  approved_before: boolean;
+  /** The reviewers whose last vote approved this content. */
+  approvers: Approver[];
+  base_commit?: string;
+  content_hash: ContentHash;
+  description?: string;
+  diff?: string;
+  files: AffectedFile[];
+  intent: string;
+  /** The commit in which the approved content landed, as the proposer said. */
+  landed_as?: string;
+  number: ReviewNumber;
+  patch_id?: string;
+  priority: Priority;
+  proposer: Proposer;
+  /** The reason of the latest verdict. */
+  reason?: string;
+  review_id: ReviewId;
+  status: Status;
+  /** The branch, commit or range that the diff was taken from. */
+  target?: TargetName;
+  /** The tree that results from applying the diff to its base. */
+  tree_id?: string;
 };
 
 /** One reviewer process and its statistics. Response of spawn_reviewer and kill_reviewer. */
@@ -1577,6 +1648,14 @@ export type TargetCommit = {
 
 export type TargetKind = "branch" | "commit" | "range";
 
+/** Commits to be reviewed, as the proposer names them. A repeat of a call names them the same way. */
+export type TargetName = {
+  /** What they are compared with; `None` if the broker chooses it. A range contains its own base. */
+  base_name: string | null;
+  kind: TargetKind;
+  name: string;
+};
+
 /** The commits to review: exactly one of branch, commit and range. */
 export type TargetRequest = {
   /** The commit to compare with. Default for a branch: origin/HEAD, else main, else master. Not allowed with range. */
@@ -1614,6 +1693,8 @@ export type TimelineEvent = {
   held_ms?: number;
   intent?: string;
   kind: EventKind;
+  /** The commit in which the approved change landed. */
+  landed_as?: string;
   /** Effort, as far as the reviewer reports it. */
   metrics?: ReviewMetrics;
   /** The note to an issue. */
@@ -1821,6 +1902,23 @@ export type Operations = {
   }; answer: ActivityResponse };
   /** The actor tree */
   get_actors: { args: Record<string, never>; answer: Actors };
+  /** Approvals */
+  list_approvals: { args: {
+    /** Only reviews that had this content in some round. */
+    content_hash?: string | undefined;
+    /** The next_cursor of the previous page, with unchanged filters. */
+    cursor?: string | undefined;
+    /** The maximum number of rows, from 1 to 100. Default 50. Not used with patch_id, tree_id, content_hash and waiting, which return one page. */
+    limit?: number | undefined;
+    /** Only approved reviews of a diff with this patch id, or of one that led to tree_id. */
+    patch_id?: string | undefined;
+    /** Only reviews of this project. */
+    project?: string | undefined;
+    /** Only approved reviews of a diff that led to this tree, or of one with patch_id. */
+    tree_id?: string | undefined;
+    /** Only approved reviews that are not closed, in the order in which they should land. Default false. */
+    waiting?: boolean | undefined;
+  }; answer: ListApprovalsResponse };
   /** Audit log */
   get_audit_log: { args: {
     /** Only events caused by this actor, spelled as in the log. */
@@ -2052,6 +2150,11 @@ export type Operations = {
     /** Only the reason of this verdict, in full: its version in get_review_timeline. */
     verdict?: number | undefined;
   }; answer: ProposalResponse };
+  /** Approval of a review */
+  get_approval: { args: {
+    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    review_id: string;
+  }; answer: ReviewedContent };
   /** Cancel a review */
   cancel_review: { args: {
     /** The review: its id, its number (R-12), or a unique prefix of the id. */
@@ -2078,6 +2181,8 @@ export type Operations = {
     caller_id?: string | undefined;
     /** The role you act in. Only "proposer" may close a review. */
     closer_role?: Role | undefined;
+    /** The full id of the commit in which the approved change landed. */
+    landed_as?: string | undefined;
   }; answer: ReviewStatusResponse };
   /** A counter-patch */
   get_counter_patch: { args: {
@@ -2426,6 +2531,7 @@ export type Operations = {
 export const operations = {
   get_activity_feed: ["GET", "/api/v1/activity"],
   get_actors: ["GET", "/api/v1/actors"],
+  list_approvals: ["GET", "/api/v1/approvals"],
   get_audit_log: ["GET", "/api/v1/audit"],
   get_config: ["GET", "/api/v1/config"],
   list_issues: ["GET", "/api/v1/issues"],
@@ -2442,6 +2548,7 @@ export const operations = {
   count_reviews: ["GET", "/api/v1/reviews/counts"],
   delete_review: ["DELETE", "/api/v1/reviews/{review_id}"],
   get_review: ["GET", "/api/v1/reviews/{review_id}"],
+  get_approval: ["GET", "/api/v1/reviews/{review_id}/approval"],
   cancel_review: ["POST", "/api/v1/reviews/{review_id}/cancel"],
   claim_review: ["POST", "/api/v1/reviews/{review_id}/claim"],
   close_review: ["POST", "/api/v1/reviews/{review_id}/close"],

@@ -42,6 +42,7 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
         claim_generation: 0,
         decision: None,
         approved_hash: None,
+        landed_as: None,
         escalated: None,
         asked_proposer: None,
         messages: MessageCount::default(),
@@ -279,11 +280,12 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             review.status = Status::Cancelled;
         }
-        Event::Closed { by, identity, settled } => {
+        Event::Closed { by, identity, settled, landed_as } => {
             settle_at_close(review, *by, identity, settled, at);
             for seat in &mut review.seats {
                 seat.patch = None;
             }
+            review.landed_as = landed_as.clone();
             review.status = Status::Closed;
         }
     }

@@ -289,7 +289,7 @@ fn the_log_says_who_did_it() {
     let accept = super::AcceptCounterPatch { by: olga(), ..super::acceptance(&with_patch(), None) };
     assert_eq!(actor(&with_patch(), Command::AcceptCounterPatch(accept)), olga());
     assert_eq!(actor(&with_patch(), Command::RejectCounterPatch { by: olga(), persona: None }), olga());
-    assert_eq!(actor(&approved(), Command::Close { by: Role::Proposer, identity: olga() }), olga());
+    assert_eq!(actor(&approved(), Command::Close { by: Role::Proposer, identity: olga(), landed_as: None }), olga());
     let anonymous = super::Revise { proposer_id: None, ..super::revision(&changes_requested()) };
     assert_eq!(actor(&changes_requested(), Command::Revise(anonymous)), paul);
     // The broker's own doing has no actor.

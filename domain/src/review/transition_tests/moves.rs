@@ -387,7 +387,7 @@ impl Move {
             }
             Self::Reject { persona } => Command::RejectCounterPatch { by: None, persona: seat(*persona) },
             Self::Cancel => Command::Cancel { by: Some("paul".into()), reason: "not needed".into() },
-            Self::Close { by } => Command::Close { by: *by, identity: None },
+            Self::Close { by } => Command::Close { by: *by, identity: None, landed_as: None },
         }
     }
 }

@@ -256,8 +256,8 @@ fn ends_that_are_not_possible() {
     for from in [pending(), claimed(), in_review(), changes_requested()] {
         check(&from, close(), "wrong_status");
     }
-    check(&approved(), Command::Close { by: Role::Reviewer, identity: None }, "not_the_proposer");
-    check(&closed(), Command::Close { by: Role::Reviewer, identity: None }, "not_the_proposer");
+    check(&approved(), Command::Close { by: Role::Reviewer, identity: None, landed_as: None }, "not_the_proposer");
+    check(&closed(), Command::Close { by: Role::Reviewer, identity: None, landed_as: None }, "not_the_proposer");
     check(&rejected(), cancel(), "wrong_status");
     check(&closed(), cancel(), "wrong_status");
 }

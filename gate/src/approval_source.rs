@@ -1,0 +1,174 @@
+//! Where approvals come from: the reviews of a broker, or signed receipts in the notes of the repository.
+
+use std::collections::HashMap;
+
+use store::read_only_database::ReadOnlyStore;
+
+use crate::receipt::{NOTES_REF, Receipt, ReceiptFault};
+use crate::signers::{SIGNERS_FILE, Signers};
+use crate::{Approval, Candidate, CommitRange, Gate, GateError, NearMiss, ReviewSource};
+
+#[derive(Default)]
+pub enum ApprovalSource {
+    /// Nothing is approved.
+    #[default]
+    None,
+    Reviews(Box<dyn ReviewSource>),
+    /// The receipts in the notes count if these signers signed them.
+    Receipts(SignedReceipts),
+}
+
+/// The receipts of a repository and whose signatures count.
+pub struct SignedReceipts {
+    signers: Signers,
+    /// The blobs of the notes of each commit. `None` until they are listed.
+    notes: Option<HashMap<String, Vec<String>>>,
+    checked: HashMap<String, Vec<CheckedReceipt>>,
+}
+
+/// A receipt that counts for some commit, or why it does not.
+pub(crate) type CheckedReceipt = Result<Box<Receipt>, ReceiptFault>;
+
+impl From<ReadOnlyStore> for ApprovalSource {
+    fn from(store: ReadOnlyStore) -> Self {
+        Self::Reviews(Box::new(store))
+    }
+}
+
+impl From<Box<dyn ReviewSource>> for ApprovalSource {
+    fn from(reviews: Box<dyn ReviewSource>) -> Self {
+        Self::Reviews(reviews)
+    }
+}
+
+impl From<Signers> for ApprovalSource {
+    fn from(signers: Signers) -> Self {
+        Self::Receipts(SignedReceipts { signers, notes: None, checked: HashMap::new() })
+    }
+}
+
+impl ApprovalSource {
+    pub(crate) fn reviews(&mut self) -> Option<&mut Box<dyn ReviewSource>> {
+        if let Self::Reviews(reviews) = self { Some(reviews) } else { None }
+    }
+
+    pub(crate) const fn is_receipts(&self) -> bool {
+        matches!(self, Self::Receipts(_))
+    }
+}
+
+impl Gate {
+    /// Decides from now on by another source of approvals.
+    pub fn set_source(&mut self, source: impl Into<ApprovalSource>) {
+        self.source = source.into();
+    }
+
+    /// The signers file at the start of a range: what the commits of the range cannot change. `None` if the range has no
+    /// single start, or the file does not exist there.
+    pub async fn read_signers_at_start(&self, range: &CommitRange) -> Result<Option<Signers>, GateError> {
+        let CommitRange::Reachable(range) = range else { return Ok(None) };
+        let revisions = self.git.resolve_revisions(range).await?;
+        let [start] = revisions.excluded.as_slice() else { return Ok(None) };
+        let Some(file) = self.git.read_committed_file(start, SIGNERS_FILE).await? else { return Ok(None) };
+        let text = String::from_utf8(file).map_err(|error| GateError::Signers(error.to_string()))?;
+        Signers::parse(&text).map(Some)
+    }
+
+    /// Also reads the receipts of a notes commit that is not the end of a ref yet.
+    pub(crate) async fn add_receipts(&mut self, notes: &str) -> Result<(), GateError> {
+        let listed = self.git.list_notes(notes).await?;
+        self.load_notes().await?;
+        let ApprovalSource::Receipts(receipts) = &mut self.source else { return Ok(()) };
+        let all = receipts.notes.get_or_insert_default();
+        for note in listed {
+            all.entry(note.commit.unwrap_or_default()).or_default().push(note.blob);
+        }
+        receipts.checked.clear();
+        Ok(())
+    }
+
+    /// The receipts of a commit, each checked in all that does not depend on the candidate.
+    pub(crate) async fn receipts_of(&mut self, commit: &str) -> Result<Vec<CheckedReceipt>, GateError> {
+        self.load_notes().await?;
+        let ApprovalSource::Receipts(receipts) = &mut self.source else { return Ok(Vec::new()) };
+        if let Some(checked) = receipts.checked.get(commit) {
+            return Ok(checked.clone());
+        }
+        let mut checked: Vec<CheckedReceipt> = Vec::new();
+        for blob in receipts.notes.iter().filter_map(|notes| notes.get(commit)).flatten() {
+            let note = self.git.read_note(blob).await?.unwrap_or_default();
+            checked.extend(note.lines().filter(|line| !line.is_empty()).map(|line| {
+                let envelope = serde_json::from_str(line).map_err(|_| ReceiptFault::Unreadable)?;
+                let receipt = receipts.signers.check(envelope)?;
+                let named = receipt.statement.commit().unwrap_or_default();
+                if named != commit {
+                    return Err(ReceiptFault::OtherCommit(named.to_owned()));
+                }
+                Ok(Box::new(receipt))
+            }));
+        }
+        receipts.checked.insert(commit.to_owned(), checked.clone());
+        Ok(checked)
+    }
+
+    async fn load_notes(&mut self) -> Result<(), GateError> {
+        let ApprovalSource::Receipts(receipts) = &mut self.source else { return Ok(()) };
+        if receipts.notes.is_none() {
+            let mut all: HashMap<String, Vec<String>> = HashMap::new();
+            if let Some(notes) = self.git.resolve_commit(NOTES_REF).await? {
+                for note in self.git.list_notes(&notes).await? {
+                    all.entry(note.commit.unwrap_or_default()).or_default().push(note.blob);
+                }
+            }
+            receipts.notes = Some(all);
+        }
+        Ok(())
+    }
+
+    /// The approval of exactly this candidate by a receipt. The commit id fixes the tree; tree and parent are compared
+    /// with the stored objects all the same.
+    pub(crate) async fn find_receipt(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
+        let Some(commit) = &candidate.commit else { return Ok(None) };
+        let receipts = self.receipts_of(commit).await?;
+        let fitting = receipts.into_iter().flatten().find(|receipt| self.misfit(receipt, candidate).is_none());
+        Ok(fitting.map(|receipt| Approval {
+            review: receipt.statement.predicate.review,
+            change: candidate.clone(),
+            commits: 1,
+            exempt: receipt.statement.predicate.exempt,
+        }))
+    }
+
+    /// Why the receipts of a candidate do not approve it.
+    pub(crate) async fn list_receipt_faults(&mut self, candidate: &Candidate) -> Result<Vec<NearMiss>, GateError> {
+        let receipts = self.receipts_of(candidate.commit.as_deref().unwrap_or_default()).await?;
+        let mut faults: Vec<_> = receipts
+            .into_iter()
+            .filter_map(|receipt| match receipt {
+                Ok(receipt) => self.misfit(&receipt, candidate),
+                Err(fault) => Some(fault),
+            })
+            .collect();
+        if faults.is_empty() {
+            faults.push(ReceiptFault::Missing);
+        }
+        Ok(faults.into_iter().map(NearMiss::Receipt).collect())
+    }
+
+    /// How a receipt differs from the candidate.
+    fn misfit(&self, receipt: &Receipt, candidate: &Candidate) -> Option<ReceiptFault> {
+        let statement = &receipt.statement;
+        if statement.commit() != candidate.commit.as_deref() {
+            return Some(ReceiptFault::OtherCommit(statement.commit().unwrap_or_default().to_owned()));
+        }
+        if statement.tree() != Some(&candidate.tree) {
+            return Some(ReceiptFault::OtherTree(statement.tree().unwrap_or_default().to_owned()));
+        }
+        if statement.predicate.parent.as_ref() != candidate.parents.first() {
+            let parent = statement.predicate.parent.clone().unwrap_or_else(|| "the empty tree".to_owned());
+            return Some(ReceiptFault::OtherParent(parent));
+        }
+        let path = statement.predicate.exempt.iter().find(|path| !self.is_exempt(path));
+        path.map(|path| ReceiptFault::NotExempt(path.clone()))
+    }
+}
