@@ -20,6 +20,7 @@ mod policy;
 mod public_key;
 mod pushes;
 mod receipt;
+mod receipt_pushes;
 mod signers;
 mod signing_keys;
 
