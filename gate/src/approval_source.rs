@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use git::Note;
 use store::read_only_database::ReadOnlyStore;
 
 use crate::receipt::{NOTES_REF, Receipt, ReceiptFault};
@@ -57,6 +58,17 @@ impl ApprovalSource {
     }
 }
 
+impl SignedReceipts {
+    fn add_notes(&mut self, listed: Vec<Note>) {
+        let notes = self.notes.get_or_insert_default();
+        for Note { commit, blob } in listed {
+            if let Some(commit) = commit {
+                notes.entry(commit).or_default().push(blob);
+            }
+        }
+    }
+}
+
 impl Gate {
     /// Decides from now on by another source of approvals.
     pub fn set_source(&mut self, source: impl Into<ApprovalSource>) {
@@ -79,10 +91,7 @@ impl Gate {
         let listed = self.git.list_notes(notes).await?;
         self.load_notes().await?;
         let ApprovalSource::Receipts(receipts) = &mut self.source else { return Ok(()) };
-        let all = receipts.notes.get_or_insert_default();
-        for note in listed {
-            all.entry(note.commit.unwrap_or_default()).or_default().push(note.blob);
-        }
+        receipts.add_notes(listed);
         receipts.checked.clear();
         Ok(())
     }
@@ -113,15 +122,14 @@ impl Gate {
 
     async fn load_notes(&mut self) -> Result<(), GateError> {
         let ApprovalSource::Receipts(receipts) = &mut self.source else { return Ok(()) };
-        if receipts.notes.is_none() {
-            let mut all: HashMap<String, Vec<String>> = HashMap::new();
-            if let Some(notes) = self.git.resolve_commit(NOTES_REF).await? {
-                for note in self.git.list_notes(&notes).await? {
-                    all.entry(note.commit.unwrap_or_default()).or_default().push(note.blob);
-                }
-            }
-            receipts.notes = Some(all);
+        if receipts.notes.is_some() {
+            return Ok(());
         }
+        let listed = match self.git.resolve_commit(NOTES_REF).await? {
+            Some(notes) => self.git.list_notes(&notes).await?,
+            None => Vec::new(),
+        };
+        receipts.add_notes(listed);
         Ok(())
     }
 

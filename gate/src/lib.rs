@@ -22,6 +22,7 @@ mod policy;
 mod public_key;
 mod pushes;
 mod receipt;
+mod receipt_pushes;
 mod review_source;
 mod signers;
 mod signing_keys;

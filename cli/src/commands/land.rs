@@ -263,6 +263,7 @@ impl Lander<'_> {
         let request = CloseReviewRequest {
             review_id: review.review_id.to_string(),
             closer_role: Some(Role::Proposer),
+            caller_id: None,
             landed_as: Some(commit),
         };
         let closed = client.execute_quietly::<CloseReview, Value>(&request).await;
