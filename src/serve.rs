@@ -3,7 +3,7 @@
 
 use crate::{
     broker_identity::BrokerIdentity,
-    http::{self, Limits, RequestGuard, SignIn},
+    http::{self, Limits, RequestGuard, SignIn, TokenlessCallers},
     live_events::Events,
     logging,
     mcp::Endpoint,
@@ -15,7 +15,7 @@ use actors::{
 };
 use anyhow::{Context as _, anyhow};
 use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
-use config::{Config, LockError, LogFormat, data_dir::open_private};
+use config::{Auth, Config, LocalUsers, LockError, LogFormat, data_dir::open_private};
 use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
 use std::{
@@ -50,6 +50,9 @@ pub struct Args {
 pub async fn run(args: Args) -> Result<(), CliError> {
     let ResolvedConfig { config, repo } = args.config.resolve(args.listen.as_deref())?;
     logging::init(&config.log)?;
+    // Other processes of this user, such as reviewers, must not read the broker's memory, environment and open files.
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_dumpable(false).context("cannot protect the process of the broker")?;
     let mut signals = Signals::catch()?;
     // The lock comes before the database: two brokers on one database would end each other's claims.
     let lock = config.server.data_dir.lock().map_err(|error| match error {
@@ -71,7 +74,6 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let broker = started.running.broker.clone();
     let identity = Arc::new(BrokerIdentity::new(
         broker.reader().find_database_id().await?,
-        config.auth.required,
         args.demo,
         started.folder(),
     ));
@@ -82,7 +84,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let app = http::router(&service, &events, sign_in, body_bytes);
     let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)
         .with_hosts(address.ip(), &config.server.hosts)
-        .with_tokens(started.running.broker.clone(), config.auth.required)
+        .with_tokens(started.running.broker.clone(), tokenless_callers(&config.auth))
         .with_tickets(events.tickets());
     let app = http::guarded(app, guard);
     let limits = Limits {
@@ -249,6 +251,14 @@ async fn bind(config: &Config) -> Result<TcpListener, CliError> {
     })
 }
 
+fn tokenless_callers(auth: &Auth) -> TokenlessCallers {
+    match auth {
+        Auth { required: true, .. } => TokenlessCallers::None,
+        Auth { local_users: LocalUsers::Own, .. } => TokenlessCallers::OwnUser,
+        Auth { local_users: LocalUsers::Any, .. } => TokenlessCallers::Any,
+    }
+}
+
 /// The address for clients on this machine: loopback if the broker listens on all addresses.
 fn client_address(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
@@ -270,10 +280,13 @@ fn banner(url: &str, started: &StartedBroker, config: &Config) {
     } else {
         "external only; the reviewer pool is off (pool.enabled)".into()
     };
-    let tokens = if config.auth.required {
-        "required; create one with `countersign token create --role ROLE --name NAME`"
-    } else {
-        "not required: any process that reaches the port can act under any name"
+    let tokens = match tokenless_callers(&config.auth) {
+        TokenlessCallers::None => "required; create one with `countersign token create --role ROLE --name NAME`",
+        TokenlessCallers::OwnUser if cfg!(target_os = "linux") => {
+            "not required for your own processes, which can act under any name; required for other users"
+        }
+        TokenlessCallers::OwnUser => "required: this system does not say who calls (auth.local_users)",
+        TokenlessCallers::Any => "not required: any process that reaches the port can act under any name",
     };
     let version = env!("CARGO_PKG_VERSION");
     let database = started.database.display();

@@ -8,8 +8,10 @@ pub mod runtime;
 pub(crate) mod session_home;
 pub(crate) mod session_output;
 pub mod shim;
+mod socket_holder;
 pub mod usage;
 
+pub use socket_holder::SocketHolder;
 pub use store::ProcessIdentity;
 
 use nix::sys::signal::Signal;

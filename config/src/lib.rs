@@ -86,8 +86,17 @@ pub struct Server {
 #[serde(deny_unknown_fields)]
 pub struct Auth {
     pub required: bool,
+    pub local_users: LocalUsers,
     #[serde(with = "duration")]
     pub session_lifetime: Duration,
+}
+
+/// The users of this machine that need no token, unless `auth.required` is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LocalUsers {
+    Own,
+    Any,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -123,6 +123,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("server.body_timeout", millis(100, 10 * MINUTE), OperatorOnly),
     rule("server.write_timeout", millis(100, 10 * MINUTE), OperatorOnly),
     rule("auth.required", Bool, OperatorOnly),
+    rule("auth.local_users", OneOf(&["own", "any"]), OperatorOnly),
     rule("auth.session_lifetime", millis(SECOND, 8760 * HOUR), OperatorOnly),
     rule("log.filter", LOG_FILTER, OperatorOnly),
     rule("log.format", OneOf(&["text", "json"]), OperatorOnly),

@@ -1,0 +1,3 @@
+//! What other users of the machine, reviewers and greedy callers cannot do.
+
+mod other_users;
