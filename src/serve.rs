@@ -11,11 +11,12 @@ use crate::{
     webhooks::Webhooks,
 };
 use actors::{
-    ProjectSource, Projects, Running, Settings, reviewer_pool::PoolSettings, reviewer_process::own_executable,
+    ProjectSource, Projects, Running, Settings, reviewer_pool::PoolSettings, reviewer_process::{confinement::Confinement, own_executable},
 };
 use anyhow::{Context as _, anyhow};
 use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
-use config::{Auth, Config, LocalUsers, LockError, LogFormat, data_dir::open_private};
+use config::{Auth, Config, LocalUsers, LockError, LogFormat, SandboxMode, data_dir::open_private};
+use sandbox::Support;
 use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
 use std::{
@@ -27,7 +28,7 @@ use std::{
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 /// Time for pending requests at shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
@@ -93,6 +94,12 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         write_timeout: config.server.write_timeout,
         grace: SHUTDOWN_GRACE,
     };
+    if config.pool.enabled
+        && config.pool.sandbox == SandboxMode::Auto
+        && let Some(why) = Support::of_this_system().missing()
+    {
+        warn!(why, "reviewers run without a sandbox");
+    }
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
     let url = format!("http://{}", client_address(address));
     let operator = started.running.broker.credentials().issue_local_operator();
@@ -220,10 +227,38 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         keep_sessions: pool.keep_sessions,
         check_every: pool.check_every,
         stop_grace: pool.stop_grace,
-        folder: config.server.data_dir.reviewers(),
+        logs: config.server.data_dir.reviewers(),
+        work_dir: pool.work_dir.clone().unwrap_or_else(|| config.server.data_dir.beside_for_reviewers()),
+        confinement: confinement(config),
         mcp_url: format!("http://{}{}", client_address(address), Endpoint::Reviewer.path()),
         shim: own_executable(),
     })
+}
+
+fn confinement(config: &Config) -> Confinement {
+    let data_dir = config.server.data_dir.to_path_buf();
+    match (config.pool.sandbox, Support::of_this_system().missing()) {
+        (SandboxMode::Off, _) | (SandboxMode::Auto, Some(_)) => Confinement::Off,
+        (SandboxMode::Required, Some(why)) => Confinement::Impossible(why),
+        (SandboxMode::Auto | SandboxMode::Required, None) => {
+            Confinement::On { readable: config.pool.readable.clone(), data_dir }
+        }
+    }
+}
+
+/// What the start line says about the sandbox of reviewers.
+fn describe_sandbox(mode: SandboxMode, support: &Support) -> String {
+    match (mode, support) {
+        (SandboxMode::Off, _) => "no sandbox (pool.sandbox): they can read and change all your files".to_owned(),
+        (SandboxMode::Auto, Support::None(why)) => {
+            format!("NO SANDBOX, because {why}: they can read and change all your files")
+        }
+        (SandboxMode::Required, Support::None(why)) => format!("none can start: pool.sandbox is required, but {why}"),
+        (SandboxMode::Auto | SandboxMode::Required, Support::Full) => "in a sandbox".to_owned(),
+        (SandboxMode::Auto | SandboxMode::Required, Support::Partial(missing)) => {
+            format!("in a sandbox; the kernel does not limit {}", missing.join(", and "))
+        }
+    }
 }
 
 fn settings(config: &Config, pool: PoolSettings) -> Settings {
@@ -276,7 +311,8 @@ fn banner(url: &str, started: &StartedBroker, config: &Config) {
     };
     let pool = &config.pool;
     let reviewers = if pool.enabled {
-        format!("{}, at most {}, started when reviews wait", pool.runtime, pool.max_size)
+        let sandbox = describe_sandbox(pool.sandbox, &Support::of_this_system());
+        format!("{}, at most {}, started when reviews wait; {sandbox}", pool.runtime, pool.max_size)
     } else {
         "external only; the reviewer pool is off (pool.enabled)".into()
     };

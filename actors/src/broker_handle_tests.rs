@@ -1,6 +1,7 @@
 //! A pool whose actor fails, which no public call can cause.
 
 use crate::reviewer_process::{
+    confinement::Confinement,
     ProcessSpec,
     runtime::{Runtime, RuntimeSettings, TOKEN_VARIABLE},
 };
@@ -39,7 +40,9 @@ fn settings(folder: &Path) -> Settings {
         max_failures: 5,
         check_every: SHORT,
         stop_grace: SHORT,
-        folder: folder.join("reviewers"),
+        logs: folder.join("reviewers"),
+        work_dir: folder.join("reviewers"),
+        confinement: Confinement::Off,
         mcp_url: "http://127.0.0.1:1/mcp/reviewer".into(),
         shim: folder.join("shim"),
     };

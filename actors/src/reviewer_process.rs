@@ -1,6 +1,7 @@
 //! Starts and stops one reviewer process from the broker's side, and reports how it ended. All control goes through the
 //! [shim], a small process between the two.
 
+pub mod confinement;
 pub mod orphans;
 pub mod output;
 mod procfs;
@@ -15,6 +16,7 @@ pub use socket_holder::SocketHolder;
 pub use store::ProcessIdentity;
 
 use nix::sys::signal::Signal;
+pub use sandbox::Sandbox;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -39,6 +41,8 @@ pub struct ProcessSpec {
     pub cwd: PathBuf,
     /// Written to stdin, which is then closed.
     pub prompt: String,
+    /// The files that it may use; `None`: all files of its user.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// Shows only the names of variables, because a value may be a secret.

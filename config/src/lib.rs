@@ -33,7 +33,7 @@ mod webhooks;
 pub use data_dir::{DataDir, DataDirLock, LockError, RegisteredProject, RunningBroker};
 pub use error::{ConfigError, Origin};
 pub use merge::Loaded;
-pub use reviewer_pool::Pool;
+pub use reviewer_pool::{Pool, SandboxMode};
 pub use sources::{Flag, Sources};
 pub use webhooks::{Receiver, Webhooks};
 

@@ -1,3 +1,4 @@
 //! What other users of the machine, reviewers and greedy callers cannot do.
 
 mod other_users;
+mod reviewer_sandbox;

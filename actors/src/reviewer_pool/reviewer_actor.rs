@@ -202,7 +202,7 @@ impl Runner {
         abort: &CancellationToken,
     ) -> ProcessOutcome {
         let identity = process.identity().clone();
-        let path = self.shared.settings.pool.folder.join(format!("{}.log", self.row.id));
+        let path = self.shared.settings.pool.logs.join(format!("{}.log", self.row.id));
         let progress = self.progress.clone();
         let on_line = move |line: Option<&str>| {
             if let Some(line) = line {
@@ -223,7 +223,7 @@ impl Runner {
         }
         let (exit, interruption) = self.wait(&mut process, deadline, abort).await;
         if let ProcessExit::Lost(_) = exit {
-            let mark = orphans::mark(&self.row, &self.shared.settings.pool.folder);
+            let mark = orphans::mark(&self.row, &self.shared.settings.pool.work_dir);
             orphans::sweep(vec![(mark, identity)]).await;
         }
         let mut last_words = match output {
