@@ -3,6 +3,7 @@
 //! [`mcp_route`], [`guarded`] and [`serve`] are generic, so that the benchmark can run another MCP service in the same
 //! stack.
 
+mod caller_quota;
 mod compression;
 mod debug_actors;
 mod local_peer;

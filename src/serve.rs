@@ -11,14 +11,16 @@ use crate::{
     webhooks::Webhooks,
 };
 use actors::{
-    ProjectSource, Projects, Running, Settings, reviewer_pool::PoolSettings, reviewer_process::{confinement::Confinement, own_executable},
+    ProjectSource, Projects, Running, Settings,
+    reviewer_pool::PoolSettings,
+    reviewer_process::{confinement::Confinement, own_executable},
 };
 use anyhow::{Context as _, anyhow};
 use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
 use config::{Auth, Config, LocalUsers, LockError, LogFormat, SandboxMode, data_dir::open_private};
-use sandbox::Support;
 use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
+use sandbox::Support;
 use std::{
     io::{self, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -73,11 +75,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         claim_lease: config.claims.lease,
     };
     let broker = started.running.broker.clone();
-    let identity = Arc::new(BrokerIdentity::new(
-        broker.reader().find_database_id().await?,
-        args.demo,
-        started.folder(),
-    ));
+    let identity =
+        Arc::new(BrokerIdentity::new(broker.reader().find_database_id().await?, args.demo, started.folder()));
     let events = Events::start(&broker, &config.events, Arc::clone(&identity));
     let webhooks = Webhooks::start(&broker, &config)?;
     let service = Service::new(broker, settings, ConfigView::new(&config), webhooks.clone(), identity);
@@ -86,7 +85,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)
         .with_hosts(address.ip(), &config.server.hosts)
         .with_tokens(started.running.broker.clone(), tokenless_callers(&config.auth))
-        .with_tickets(events.tickets());
+        .with_tickets(events.tickets())
+        .with_quota(config.limits.caller_bytes);
     let app = http::guarded(app, guard);
     let limits = Limits {
         max_connections: config.server.max_connections,

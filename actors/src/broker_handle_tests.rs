@@ -1,8 +1,8 @@
 //! A pool whose actor fails, which no public call can cause.
 
 use crate::reviewer_process::{
-    confinement::Confinement,
     ProcessSpec,
+    confinement::Confinement,
     runtime::{Runtime, RuntimeSettings, TOKEN_VARIABLE},
 };
 use crate::{Broker, Projects, Running, Settings, Wait, reviewer_pool::PoolSettings, start};
@@ -58,6 +58,7 @@ fn settings(folder: &Path) -> Settings {
         calls_in_flight: 10,
         calls_per_review: 10,
         waiters: 10,
+        caller_bytes: 1000,
     };
     Settings {
         rules: Rules { lease: LONG, max_exchanges: 8 },

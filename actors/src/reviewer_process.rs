@@ -16,8 +16,8 @@ pub use socket_holder::SocketHolder;
 pub use store::ProcessIdentity;
 
 use nix::sys::signal::Signal;
-pub use sandbox::Sandbox;
 use nix::unistd::Pid;
+pub use sandbox::Sandbox;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{self, ErrorKind};

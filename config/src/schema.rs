@@ -144,6 +144,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("limits.calls_in_flight", Integer(1, 65_536), OperatorOnly),
     rule("limits.calls_per_review", Integer(1, 65_536), OperatorOnly),
     rule("limits.waiters", Integer(1, 1_000_000), OperatorOnly),
+    rule("limits.caller_bytes", Integer(1 << 20, 1 << 40), OperatorOnly),
     rule("wait.default", millis(100, 50 * SECOND), ProjectSets),
     rule("wait.max", millis(100, 50 * SECOND), ProjectSets),
     rule("git.program", PROGRAM, OperatorOnly),

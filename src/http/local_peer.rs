@@ -39,9 +39,7 @@ mod linux {
     use netlink_packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
     use netlink_packet_sock_diag::{
         SockDiagMessage,
-        constants::{
-            AF_INET, AF_INET6, IPPROTO_TCP, TCP_CLOSE_WAIT, TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2,
-        },
+        constants::{AF_INET, AF_INET6, IPPROTO_TCP, TCP_CLOSE_WAIT, TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2},
         inet::{ExtensionFlags, InetRequest, InetResponseHeader, SocketId, StateFlags},
     };
     use netlink_sys::{Socket, SocketAddr as KernelAddress, protocols::NETLINK_SOCK_DIAG};

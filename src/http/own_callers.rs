@@ -50,11 +50,7 @@ impl TokenlessCallers {
 }
 
 /// Refuses processes of a pool reviewer that call without their own credential.
-pub(super) async fn refuse_reviewers(
-    broker: &Broker,
-    peer: &Peer,
-    caller: Option<&Caller>,
-) -> Result<(), ErrorBody> {
+pub(super) async fn refuse_reviewers(broker: &Broker, peer: &Peer, caller: Option<&Caller>) -> Result<(), ErrorBody> {
     let LocalPeer::OwnUser { inode } = peer.user else { return Ok(()) };
     if caller.is_some_and(|caller| caller.credential.is_some()) {
         return Ok(());

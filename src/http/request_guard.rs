@@ -6,6 +6,7 @@
 
 use super::{
     Route,
+    caller_quota::CallerQuota,
     own_callers::{self, TokenlessCallers},
     page,
     problem_details::{problem, unavailable},
@@ -17,7 +18,7 @@ use crate::{
     trace_id::TraceId,
 };
 use actors::{
-    Broker,
+    Broker, Revocations,
     credentials::{Authority, Scope, SecretHash, ShownSecret},
 };
 use api::{BROKER_PID_HEADER, ErrorBody, ErrorCode, RequiredRole};
@@ -59,6 +60,7 @@ pub struct RequestGuard {
     broker: Option<Broker>,
     tokenless: TokenlessCallers,
     tickets: OneTimeCodes,
+    quota: CallerQuota,
     body_bytes: usize,
     body_timeout: Duration,
     large: Semaphore,
@@ -72,6 +74,7 @@ impl RequestGuard {
             broker: None,
             tokenless: TokenlessCallers::default(),
             tickets: OneTimeCodes::default(),
+            quota: CallerQuota::new(u64::MAX),
             body_bytes,
             body_timeout,
             large: Semaphore::new(MAX_LARGE_BODIES),
@@ -97,6 +100,12 @@ impl RequestGuard {
     #[must_use]
     pub fn with_tickets(self, tickets: OneTimeCodes) -> Self {
         Self { tickets, ..self }
+    }
+
+    /// Each caller may send this many bytes within a minute.
+    #[must_use]
+    pub fn with_quota(self, bytes: u64) -> Self {
+        Self { quota: CallerQuota::new(bytes), ..self }
     }
 
     fn check_headers(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), ErrorBody> {
@@ -273,25 +282,49 @@ impl RequestGuard {
     /// Reads the whole body here, so that every route has the same limits of size and time.
     async fn handle(&self, mut request: Request, next: Next) -> Result<Response, ErrorBody> {
         self.check_headers(request.method(), request.uri(), request.headers())?;
+        // Before the token is looked up, so that no revocation is missed.
+        let revocations = self.broker.as_ref().map(Broker::revocations);
         let peer = request.extensions().get::<Connection>().map(|connection| Arc::clone(&connection.peer));
-        let CodeHolder { caller, secret } = self.authenticate(request.method(), request.uri(), request.headers(), peer.as_deref()).await?;
+        let CodeHolder { caller, secret } =
+            self.authenticate(request.method(), request.uri(), request.headers(), peer.as_deref()).await?;
         if self.tokenless.token_needed(peer.as_deref()).is_some() {
             request.extensions_mut().insert(NeedsToken);
         }
-        caller.map(|caller| request.extensions_mut().insert(caller));
-        secret.map(|secret| request.extensions_mut().insert(secret));
+        caller.clone().map(|caller| request.extensions_mut().insert(caller));
+        secret.clone().map(|secret| request.extensions_mut().insert(secret));
         // Handlers do not need the secret, and without it they cannot log it.
         request.headers_mut().remove(header::AUTHORIZATION);
         request.headers_mut().remove(header::COOKIE);
-        if !carries_body(request.method()) {
-            return Ok(next.run(request).await);
-        }
         let (parts, body) = request.into_parts();
-        let ReadBody { bytes, permit } = self.read_body(body).await?;
-        let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+        let (body, permit) = if carries_body(&parts.method) {
+            let ReadBody { bytes, permit } = self.read_body(body).await?;
+            self.quota.charge(caller.as_ref(), bytes.len())?;
+            (Body::from(bytes), permit)
+        } else {
+            (body, None)
+        };
+        // A pool reviewer gets its last answers, and a browser the answer to its signing out.
+        let ends_by_itself =
+            caller.is_some_and(|caller| caller.credential.is_some()) || parts.uri.path() == Route::Session.path();
+        let checked = secret.filter(|_| !ends_by_itself);
+        // While a call is noticed here, the database is read for it.
+        let revocations = revocations.filter(|_| checked.is_some());
+        let response = tokio::select! {
+            biased;
+            response = next.run(Request::from_parts(parts, body)) => response,
+            () = revoked(revocations, checked) => return Err(unknown_token()),
+        };
         // The call holds the content of the body until it has responded.
         drop(permit);
         Ok(response)
+    }
+}
+
+/// Resolves when the secret is revoked. Calls that wait end then, and others a little earlier than they would.
+async fn revoked(revocations: Option<Revocations>, secret: Option<ShownSecret>) {
+    match (revocations, secret) {
+        (Some(mut revocations), Some(secret)) => revocations.revoked(&secret).await,
+        (_, None) | (None, _) => std::future::pending().await,
     }
 }
 

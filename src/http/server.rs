@@ -1,8 +1,8 @@
 //! Accepts HTTP connections, limits how many are open, and closes them gracefully at shutdown.
 
 use super::local_peer::{self, LocalPeer};
-use axum::Router;
 use actors::reviewer_process::SocketHolder;
+use axum::Router;
 use hyper::{Request, body::Incoming, server::conn::http1};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},

@@ -46,12 +46,7 @@ impl SignIn {
     }
 
     /// Responds as whoami, and sets the cookie.
-    async fn respond(
-        &self,
-        caller: Option<&Caller>,
-        needs_token: bool,
-        cookie: &str,
-    ) -> Result<Response, CallError> {
+    async fn respond(&self, caller: Option<&Caller>, needs_token: bool, cookie: &str) -> Result<Response, CallError> {
         let whoami = self.service.whoami(caller, needs_token, caller.is_some()).await;
         let mut response = with_json(StatusCode::OK, &json!(whoami));
         let headers = response.headers_mut();

@@ -79,11 +79,23 @@ impl Confinement {
         own.extend(read.into_iter().map(|file| file.original));
         own.extend(spec.argv.iter().map(PathBuf::from).filter(|file| file.is_absolute() && file.is_file()));
         own.extend(CERTIFICATES.iter().filter_map(|name| variable(&spec, name)).map(PathBuf::from));
+        if runtime == Runtime::Codex {
+            without_own_sandbox(&mut spec.argv);
+        }
         let mut shared = readable.clone();
         shared.extend(programs(&spec, user_home.as_deref()));
         let hidden = vec![data_dir.clone(), work_dir.to_owned()];
         spec.sandbox = Some(Sandbox { shared, hidden, readable: own, writable });
         Ok(spec)
+    }
+}
+
+/// Codex builds its own sandbox from mounts, which are not possible inside of this one: its model could run no command. Its
+/// read-only mode closes less than this sandbox, but it also takes the network from commands.
+fn without_own_sandbox(argv: &mut [String]) {
+    let mode = argv.iter().position(|argument| argument == "--sandbox").map(|at| at + 1);
+    if let Some(mode) = mode.and_then(|at| argv.get_mut(at)) {
+        "danger-full-access".clone_into(mode);
     }
 }
 

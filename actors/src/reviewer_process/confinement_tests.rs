@@ -25,14 +25,11 @@ fn home() -> (TempDir, PathBuf) {
 fn confined(home: &Path, more: &[(&str, &str)]) -> ProcessSpec {
     let own = |name: &str| home.join(name).to_str().unwrap().to_owned();
     let path = format!("/usr/bin:{}:{}:{}", own(".npm/bin"), own(""), own("missing"));
-    let mut env = vec![
-        ("PATH".to_owned(), path),
-        ("HOME".to_owned(), own("")),
-        ("XDG_CONFIG_HOME".to_owned(), own(".config")),
-    ];
+    let mut env =
+        vec![("PATH".to_owned(), path), ("HOME".to_owned(), own("")), ("XDG_CONFIG_HOME".to_owned(), own(".config"))];
     env.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let spec = ProcessSpec {
-        argv: vec![own(".npm/bin/codex"), "exec".into()],
+        argv: [&own(".npm/bin/codex"), "exec", "--sandbox", "read-only", "-C"].map(str::to_owned).to_vec(),
         env,
         cwd: home.join("copy"),
         prompt: String::new(),
@@ -54,6 +51,7 @@ fn a_reviewer_gets_private_folders_and_the_login_of_its_client() {
         [set("HOME"), set("TMPDIR"), set("CODEX_HOME"), set("XDG_CONFIG_HOME")],
         [folder("home"), folder("tmp"), folder("client"), None]
     );
+    assert_eq!(spec.argv[1..], ["exec", "--sandbox", "danger-full-access", "-C"], "its own sandbox cannot be nested");
     assert_eq!(fs::read_link(private.join("client/auth.json")).unwrap(), home.join(".codex/auth.json"));
     let Sandbox { shared, hidden, readable, writable } = spec.sandbox.clone().unwrap();
     assert_eq!(writable, [private, home.join(".codex/auth.json")]);
@@ -61,12 +59,7 @@ fn a_reviewer_gets_private_folders_and_the_login_of_its_client() {
     assert_eq!(hidden, [home.join("data"), home.join("data-reviewers")]);
     // Not the home folder, which PATH names, and of the folder with the client only what belongs to programs.
     let below: Vec<_> = shared.iter().filter(|path| path.starts_with(&home)).collect();
-    let expected = [
-        ".npm/bin",
-        ".npm/lib",
-        ".npm/lib/node_modules",
-        ".npm/lib/node_modules/@openai/codex/bin",
-    ];
+    let expected = [".npm/bin", ".npm/lib", ".npm/lib/node_modules", ".npm/lib/node_modules/@openai/codex/bin"];
     assert_eq!(below, expected.map(|path| home.join(path)).iter().collect::<Vec<_>>());
     assert!(shared.contains(&"/srv/tools".into()) && !shared.contains(&"/".into()));
 }

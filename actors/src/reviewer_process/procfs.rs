@@ -62,8 +62,7 @@ pub(crate) fn any_variable(pid: Pid, fits: impl Fn(&[u8]) -> bool) -> bool {
     let folder = format!("/proc/{pid}");
     // Not compared with the owner of /proc/self: the broker is not dumpable, so that is root.
     fs::metadata(&folder).is_ok_and(|process| process.uid() == geteuid().as_raw())
-        && fs::read(format!("{folder}/environ"))
-            .is_ok_and(|environment| environment.split(|&byte| byte == 0).any(fits))
+        && fs::read(format!("{folder}/environ")).is_ok_and(|environment| environment.split(|&byte| byte == 0).any(fits))
 }
 
 /// Whether the process has the socket with this inode open. `false` also for processes that this user may not inspect.

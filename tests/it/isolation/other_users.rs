@@ -2,9 +2,11 @@
 
 use crate::support::{
     broker::TestBroker,
-    client::{id, proposal},
+    client::{id, proposal, proposal_with},
     other_user::{self, OTHER_UID, broker_is_skipped, get, is_skipped, post},
+    scripted_reviewer::{ReviewerScript, pool},
     tokens::create_token,
+    wait_until::wait_until,
 };
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt as _;
@@ -136,4 +138,26 @@ async fn processes_of_the_same_user_cannot_inspect_the_broker() {
         let read = other_user::script(&script).await;
         assert!(!read.status.success() && read.stdout.is_empty(), "{what}: {read:?}");
     }
+}
+
+#[tokio::test]
+async fn a_broker_without_privileges_runs_its_reviewers() {
+    if broker_is_skipped("the pool of a broker of another user").await {
+        return;
+    }
+    let script = format!("test -x {}", std::env::current_exe().unwrap().display());
+    if !other_user::script(&script).await.status.success() {
+        eprintln!("SKIPPED, because other users cannot run this test binary");
+        return;
+    }
+    let broker = broker_of_another_user(&pool(ReviewerScript::Approves, "max_size = 1")).await;
+    let operator = std::fs::read_to_string(broker.data_dir().join("operator.token")).unwrap();
+    let client = broker.client().with_token(operator.trim());
+    let diff = broker.repo().diff("zwei");
+    let proposal = proposal_with("count in German", json!({ "diff": diff, "proposer_id": "author" }));
+    let review = id(&client.call("create_review", proposal).await);
+    wait_until("it is approved", async || (client.status(&review).await["status"] == "approved").then_some(())).await;
+    let pool = client.call("list_reviewers", json!({})).await;
+    let shim = &pool["reviewers"][0]["pid"];
+    assert_eq!(std::fs::metadata(format!("/proc/{shim}")).unwrap().uid(), OTHER_UID, "{pool}");
 }

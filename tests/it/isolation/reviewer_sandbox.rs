@@ -9,12 +9,7 @@ use crate::support::{
 };
 use sandbox::Support;
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::Path,
-    process::Command,
-};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 use tempfile::TempDir;
 
 /// A reviewer that tries what it must not do, and prints what it could do.
@@ -246,7 +241,8 @@ async fn doctor_says_what_the_kernel_enforces() {
         command
     };
     let home = TempDir::new().unwrap();
-    for (mode, supported, unsupported) in [("auto", "ok", "warn"), ("required", "ok", "fail"), ("off", "warn", "warn")] {
+    for (mode, supported, unsupported) in [("auto", "ok", "warn"), ("required", "ok", "fail"), ("off", "warn", "warn")]
+    {
         let output = found(home.path(), mode).output().await.unwrap();
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "sandbox").unwrap();

@@ -226,7 +226,8 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
     let home = tempfile::tempdir().unwrap();
     let seen = home.path().join("seen");
     let script = format!("cat > {0}.prompt; env > {0}.new; pwd > {0}.cwd; mv {0}.new {0}; sleep 60", seen.display());
-    let settings = command_pool(&[json!("sh"), json!("-c"), json!(script)], "environment = [\"NAMED\"]\nsandbox = \"off\"");
+    let settings =
+        command_pool(&[json!("sh"), json!("-c"), json!(script)], "environment = [\"NAMED\"]\nsandbox = \"off\"");
     let prelude = "export SECRET_KEY=made-up NAMED=handed-on OPENAI_API_KEY=made-up AWS_PROFILE=x";
     let broker = TestBroker::with_prelude(prelude, &settings).await;
     broker.client().submit("look around").await;
