@@ -4,6 +4,7 @@
 //! A [`Sandbox`] lists folders. Everything else is closed, also what other programs of this user keep in `/proc`: a process
 //! in a sandbox cannot inspect processes outside of it. The network stays open.
 
+#[cfg(target_os = "linux")]
 mod allowed_paths;
 #[cfg(target_os = "linux")]
 mod landlock_rules;
