@@ -64,6 +64,7 @@ fn only_listed_folders_can_be_read_and_changed() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test has nothing else to do")]
 fn processes_outside_cannot_be_inspected() {
     if is_skipped("/proc in a sandbox") {
         return;

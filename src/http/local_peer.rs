@@ -110,13 +110,13 @@ mod linux {
         if sender.port_number() != 0 {
             return None;
         }
-        match NetlinkMessage::<SockDiagMessage>::deserialize(&answer).ok()?.payload {
-            NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(found)) => Some(found.header),
-            _ => None,
-        }
+        let answer = NetlinkMessage::<SockDiagMessage>::deserialize(&answer).ok()?;
+        let NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(found)) = answer.payload else { return None };
+        Some(found.header)
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 #[path = "local_peer_tests.rs"]
 mod tests;

@@ -18,6 +18,7 @@ fn peer_of(own_end: &TcpStream) -> LocalPeer {
 }
 
 /// A process of another user that connects and waits.
+#[expect(clippy::disallowed_methods, reason = "the test has nothing else to do")]
 fn connect_as(uid: u32, address: SocketAddr) -> Child {
     let script = format!("exec 3<>/dev/tcp/{}/{}; read -r", address.ip(), address.port());
     let mut command = Command::new("bash");

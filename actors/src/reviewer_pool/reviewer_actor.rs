@@ -43,7 +43,7 @@ pub(crate) enum ReviewerMessage {
 /// What a reviewer does.
 pub(crate) enum Assignment {
     /// Claims reviews by itself; `secret` is the token in its environment.
-    Agent { spec: ProcessSpec, secret: String },
+    Agent { spec: Box<ProcessSpec>, secret: String },
     /// Reviews one seat, which the broker claims for it.
     OneShot(Box<OneShot>),
     /// Takes one turn in the review whose seat it has.
@@ -69,7 +69,7 @@ impl Actor for ReviewerActor {
         let (pool, id) = (self.pool.clone(), plan.row.id.clone());
         let runner = Runner { shared, submissions, pool: pool.clone(), row: plan.row, progress: plan.progress, orders };
         let work = match plan.assignment {
-            Assignment::Agent { spec, secret } => tokio::spawn(run_agent(runner, spec, secret)),
+            Assignment::Agent { spec, secret } => tokio::spawn(run_agent(runner, *spec, secret)),
             Assignment::OneShot(one_shot) => tokio::spawn(one_shot::run(runner, *one_shot)),
             Assignment::Dedicated(dedicated) => tokio::spawn(dedicated::run(runner, *dedicated)),
         };

@@ -83,7 +83,7 @@ impl SpawnPlan {
             row,
             progress: SharedProgress::default(),
             credential,
-            assignment: Assignment::Agent { spec, secret },
+            assignment: Assignment::Agent { spec: Box::new(spec), secret },
         })
     }
 

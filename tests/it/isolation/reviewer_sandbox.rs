@@ -9,8 +9,9 @@ use crate::support::{
 };
 use sandbox::Support;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, path::Path};
 use tempfile::TempDir;
+use tokio::process::Command;
 
 /// A reviewer that tries what it must not do, and prints what it could do.
 const INTRUDER: &str = r#"
@@ -189,8 +190,9 @@ assert libc.prctl(22, 2, ctypes.byref(Program(5, ctypes.addressof(rules))), 0, 0
 os.execv(sys.argv[1], sys.argv[1:])
 ' "$0" "$@""#;
 
-fn python_is_missing(what: &str) -> bool {
-    let missing = !Command::new("python3").args(["-c", "import ctypes"]).status().is_ok_and(|status| status.success());
+async fn python_is_missing(what: &str) -> bool {
+    let missing =
+        !Command::new("python3").args(["-c", "import ctypes"]).status().await.is_ok_and(|status| status.success());
     if missing {
         eprintln!("SKIPPED, because python3 is missing: {what}");
     }
@@ -204,7 +206,7 @@ async fn without_landlock(home: TempDir, mode: &str) -> TestBroker {
 
 #[tokio::test]
 async fn without_landlock_a_required_sandbox_stops_all_reviewers() {
-    if python_is_missing("a kernel without Landlock") {
+    if python_is_missing("a kernel without Landlock").await {
         return;
     }
     let broker = without_landlock(TempDir::new().unwrap(), "required").await;
@@ -218,7 +220,7 @@ async fn without_landlock_a_required_sandbox_stops_all_reviewers() {
 
 #[tokio::test]
 async fn without_landlock_reviewers_run_with_a_warning() {
-    if python_is_missing("a kernel without Landlock") {
+    if python_is_missing("a kernel without Landlock").await {
         return;
     }
     let broker = without_landlock(TempDir::new().unwrap(), "auto").await;
