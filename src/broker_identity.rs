@@ -9,8 +9,6 @@ pub struct BrokerIdentity {
     pub build: &'static str,
     /// Identifies the database.
     pub database_id: String,
-    /// The broker refuses calls without a token.
-    pub token_required: bool,
     /// The broker plays the demo and keeps nothing.
     pub is_demo: bool,
     /// The folder whose git settings may name the user.
@@ -19,8 +17,8 @@ pub struct BrokerIdentity {
 }
 
 impl BrokerIdentity {
-    pub fn new(database_id: String, token_required: bool, is_demo: bool, folder: PathBuf) -> Self {
-        Self { build: ui::BUILD, database_id, token_required, is_demo, folder, user_name: OnceCell::new() }
+    pub fn new(database_id: String, is_demo: bool, folder: PathBuf) -> Self {
+        Self { build: ui::BUILD, database_id, is_demo, folder, user_name: OnceCell::new() }
     }
 
     /// The name under which the commands of the broker's user act. Looked up once, when a page first asks for it.

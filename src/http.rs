@@ -3,9 +3,12 @@
 //! [`mcp_route`], [`guarded`] and [`serve`] are generic, so that the benchmark can run another MCP service in the same
 //! stack.
 
+mod caller_quota;
 mod compression;
 mod debug_actors;
+mod local_peer;
 mod metrics;
+mod own_callers;
 mod page;
 mod problem_details;
 mod request_guard;
@@ -15,6 +18,7 @@ mod session;
 mod sse;
 mod ws;
 
+pub use own_callers::TokenlessCallers;
 pub use request_guard::RequestGuard;
 pub use server::{Limits, serve};
 pub use session::SignIn;

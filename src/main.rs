@@ -33,6 +33,9 @@ enum Command {
         /// Process whose death ends this one
         #[arg(long)]
         parent: u32,
+        /// The files that the reviewer may use, as JSON
+        #[arg(long)]
+        sandbox: Option<String>,
         #[arg(last = true, required = true)]
         argv: Vec<OsString>,
     },
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
         }
         Command::Client(command) => cli::run(*command, json, Cli::command()),
         Command::Shim => shim::run(),
-        Command::ShimExec { parent, argv } => shim::exec(parent, &argv),
+        Command::ShimExec { parent, sandbox, argv } => shim::exec(parent, sandbox.as_deref(), &argv),
     }
 }
 

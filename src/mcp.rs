@@ -92,6 +92,7 @@ impl Server {
             client_repo: parts.and_then(|parts| parts.headers.get(client_repo_header::HEADER)),
             client_call_id: meta.and_then(client_call_id),
             expected_version: None,
+            needs_token: false,
             is_signed_in: false,
             trace: parts.and_then(|parts| parts.extensions.get::<TraceId>()).copied(),
         }

@@ -3,7 +3,7 @@
 
 use crate::{
     broker_identity::BrokerIdentity,
-    http::{self, Limits, RequestGuard, SignIn},
+    http::{self, Limits, RequestGuard, SignIn, TokenlessCallers},
     live_events::Events,
     logging,
     mcp::Endpoint,
@@ -11,13 +11,16 @@ use crate::{
     webhooks::Webhooks,
 };
 use actors::{
-    ProjectSource, Projects, Running, Settings, reviewer_pool::PoolSettings, reviewer_process::own_executable,
+    ProjectSource, Projects, Running, Settings,
+    reviewer_pool::PoolSettings,
+    reviewer_process::{confinement::Confinement, own_executable},
 };
 use anyhow::{Context as _, anyhow};
 use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
-use config::{Config, LockError, LogFormat, data_dir::open_private};
+use config::{Auth, Config, LocalUsers, LockError, LogFormat, SandboxMode, data_dir::open_private};
 use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
+use sandbox::Support;
 use std::{
     io::{self, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -27,7 +30,7 @@ use std::{
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 /// Time for pending requests at shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
@@ -50,6 +53,9 @@ pub struct Args {
 pub async fn run(args: Args) -> Result<(), CliError> {
     let ResolvedConfig { config, repo } = args.config.resolve(args.listen.as_deref())?;
     let _log = logging::init(&config.log)?;
+    // Other processes of this user, such as reviewers, must not read the broker's memory, environment and open files.
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_dumpable(false).context("cannot protect the process of the broker")?;
     let mut signals = Signals::catch()?;
     // The lock comes before the database: two brokers on one database would end each other's claims.
     let lock = config.server.data_dir.lock().map_err(|error| match error {
@@ -71,12 +77,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         claim_lease: config.claims.lease,
     };
     let broker = started.running.broker.clone();
-    let identity = Arc::new(BrokerIdentity::new(
-        broker.reader().find_database_id().await?,
-        config.auth.required,
-        args.demo,
-        started.folder(),
-    ));
+    let identity =
+        Arc::new(BrokerIdentity::new(broker.reader().find_database_id().await?, args.demo, started.folder()));
     let events = Events::start(&broker, &config.events, Arc::clone(&identity));
     let webhooks = Webhooks::start(&broker, &config)?;
     let service = Service::new(broker, settings, ConfigView::new(&config), webhooks.clone(), identity);
@@ -84,8 +86,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let app = http::router(&service, &events, sign_in, body_bytes);
     let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)
         .with_hosts(address.ip(), &config.server.hosts)
-        .with_tokens(started.running.broker.clone(), config.auth.required)
-        .with_tickets(events.tickets());
+        .with_tokens(started.running.broker.clone(), tokenless_callers(&config.auth))
+        .with_tickets(events.tickets())
+        .with_quota(config.limits.caller_bytes);
     let app = http::guarded(app, guard);
     let limits = Limits {
         max_connections: config.server.max_connections,
@@ -93,6 +96,12 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         write_timeout: config.server.write_timeout,
         grace: SHUTDOWN_GRACE,
     };
+    if config.pool.enabled
+        && config.pool.sandbox == SandboxMode::Auto
+        && let Some(why) = Support::of_this_system().missing()
+    {
+        warn!(why, "reviewers run without a sandbox");
+    }
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
     let url = format!("http://{}", client_address(address));
     let operator = started.running.broker.credentials().issue_local_operator();
@@ -242,10 +251,38 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         keep_sessions: pool.keep_sessions,
         check_every: pool.check_every,
         stop_grace: pool.stop_grace,
-        folder: config.server.data_dir.reviewers(),
+        logs: config.server.data_dir.reviewers(),
+        work_dir: pool.work_dir.clone().unwrap_or_else(|| config.server.data_dir.beside_for_reviewers()),
+        confinement: confinement(config),
         mcp_url: format!("http://{}{}", client_address(address), Endpoint::Reviewer.path()),
         shim: own_executable(),
     })
+}
+
+fn confinement(config: &Config) -> Confinement {
+    let data_dir = config.server.data_dir.to_path_buf();
+    match (config.pool.sandbox, Support::of_this_system().missing()) {
+        (SandboxMode::Off, _) | (SandboxMode::Auto, Some(_)) => Confinement::Off,
+        (SandboxMode::Required, Some(why)) => Confinement::Impossible(why),
+        (SandboxMode::Auto | SandboxMode::Required, None) => {
+            Confinement::On { readable: config.pool.readable.clone(), data_dir }
+        }
+    }
+}
+
+/// What the start line says about the sandbox of reviewers.
+fn describe_sandbox(mode: SandboxMode, support: &Support) -> String {
+    match (mode, support) {
+        (SandboxMode::Off, _) => "no sandbox (pool.sandbox): they can read and change all your files".to_owned(),
+        (SandboxMode::Auto, Support::None(why)) => {
+            format!("NO SANDBOX, because {why}: they can read and change all your files")
+        }
+        (SandboxMode::Required, Support::None(why)) => format!("none can start: pool.sandbox is required, but {why}"),
+        (SandboxMode::Auto | SandboxMode::Required, Support::Full) => "in a sandbox".to_owned(),
+        (SandboxMode::Auto | SandboxMode::Required, Support::Partial(missing)) => {
+            format!("in a sandbox; the kernel does not limit {}", missing.join(", and "))
+        }
+    }
 }
 
 fn settings(config: &Config, pool: PoolSettings) -> Settings {
@@ -273,6 +310,14 @@ async fn bind(config: &Config) -> Result<TcpListener, CliError> {
     })
 }
 
+fn tokenless_callers(auth: &Auth) -> TokenlessCallers {
+    match auth {
+        Auth { required: true, .. } => TokenlessCallers::None,
+        Auth { local_users: LocalUsers::Own, .. } => TokenlessCallers::OwnUser,
+        Auth { local_users: LocalUsers::Any, .. } => TokenlessCallers::Any,
+    }
+}
+
 /// The address for clients on this machine: loopback if the broker listens on all addresses.
 fn client_address(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
@@ -290,14 +335,18 @@ fn banner(url: &str, started: &StartedBroker, config: &Config) {
     };
     let pool = &config.pool;
     let reviewers = if pool.enabled {
-        format!("{}, at most {}, started when reviews wait", pool.runtime, pool.max_size)
+        let sandbox = describe_sandbox(pool.sandbox, &Support::of_this_system());
+        format!("{}, at most {}, started when reviews wait; {sandbox}", pool.runtime, pool.max_size)
     } else {
         "external only; the reviewer pool is off (pool.enabled)".into()
     };
-    let tokens = if config.auth.required {
-        "required; create one with `countersign token create --role ROLE --name NAME`"
-    } else {
-        "not required: any process that reaches the port can act under any name"
+    let tokens = match tokenless_callers(&config.auth) {
+        TokenlessCallers::None => "required; create one with `countersign token create --role ROLE --name NAME`",
+        TokenlessCallers::OwnUser if cfg!(target_os = "linux") => {
+            "not required for your own processes, which can act under any name; required for other users"
+        }
+        TokenlessCallers::OwnUser => "required: this system does not say who calls (auth.local_users)",
+        TokenlessCallers::Any => "not required: any process that reaches the port can act under any name",
     };
     let version = env!("CARGO_PKG_VERSION");
     let database = started.database.display();

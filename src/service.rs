@@ -174,6 +174,8 @@ impl Service {
 pub(crate) struct CallContext<'a> {
     /// The holder of the request's token.
     pub caller: Option<&'a Caller>,
+    /// The connection needs a token for all pages that are not public.
+    pub needs_token: bool,
     /// The caller has shown the cookie of a session.
     pub is_signed_in: bool,
     /// The role of the MCP endpoint that received the call.

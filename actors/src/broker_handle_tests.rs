@@ -2,6 +2,7 @@
 
 use crate::reviewer_process::{
     ProcessSpec,
+    confinement::Confinement,
     runtime::{Runtime, RuntimeSettings, TOKEN_VARIABLE},
 };
 use crate::{Broker, Projects, Running, Settings, Wait, reviewer_pool::PoolSettings, start};
@@ -39,7 +40,9 @@ fn settings(folder: &Path) -> Settings {
         max_failures: 5,
         check_every: SHORT,
         stop_grace: SHORT,
-        folder: folder.join("reviewers"),
+        logs: folder.join("reviewers"),
+        work_dir: folder.join("reviewers"),
+        confinement: Confinement::Off,
         mcp_url: "http://127.0.0.1:1/mcp/reviewer".into(),
         shim: folder.join("shim"),
     };
@@ -55,6 +58,7 @@ fn settings(folder: &Path) -> Settings {
         calls_in_flight: 10,
         calls_per_review: 10,
         waiters: 10,
+        caller_bytes: 1000,
     };
     Settings {
         rules: Rules { lease: LONG, max_exchanges: 8 },

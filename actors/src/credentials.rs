@@ -185,6 +185,11 @@ impl Credentials {
         self.read().reviewers.contains_key(&*identity_key(identity))
     }
 
+    /// Whether a reviewer that the broker has started may still run.
+    pub fn any_reviewer_lives(&self) -> bool {
+        self.read().reviewers.values().any(Option::is_some)
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Issued> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }

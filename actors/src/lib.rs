@@ -27,6 +27,7 @@ mod registered_projects;
 mod review;
 pub mod reviewer_pool;
 pub mod reviewer_process;
+mod revocations;
 mod submission;
 mod supervisor;
 mod workspace;
@@ -37,6 +38,7 @@ pub use credentials::{Caller, Credentials, ReviewerCredential};
 pub use error::BrokerError;
 pub use registered_projects::{ProjectSource, Projects, ProjectsError};
 pub use review::CommandOutcome;
+pub use revocations::Revocations;
 pub use submission::{Bases, Changes};
 
 use domain::{
@@ -47,6 +49,7 @@ use domain::{
 use gateway::Reviews;
 use lease_wakeups::DeadlineWatermark;
 use mailbox::{ActorSlot, Mailbox};
+use revocations::RevocationFeed;
 use std::{sync::Arc, time::Duration};
 use submission::Submissions;
 use supervisor::{LiveSnapshots, SupervisorMessage};
@@ -76,6 +79,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) reader: store::Reader,
     pub(crate) credentials: Credentials,
+    pub(crate) revocations: RevocationFeed,
     pub(crate) metrics: metrics::Metrics,
     pub(crate) live_snapshots: LiveSnapshots,
     /// Cancelled when the broker begins to shut down.
@@ -153,6 +157,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         clock,
         reader,
         credentials,
+        revocations: RevocationFeed::default(),
         metrics,
         live_snapshots: LiveSnapshots::default(),
         closing,
@@ -174,6 +179,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         feed.clone(),
     )
     .await?;
+    tokio::spawn(revocations::watch(Arc::clone(&shared)));
     tokio::spawn(lease_wakeups::watch(shared, deadlines, supervisor.clone()));
     let broker = Broker::new(submissions, supervisor.clone(), pool, feed);
     Ok(Running { broker, supervisor, supervisor_ended, writer, writer_thread: thread })

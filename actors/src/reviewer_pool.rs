@@ -30,6 +30,7 @@ use crate::{
     error::BrokerError,
     gateway::Reviews,
     mailbox::{ActorStats, Mailbox},
+    reviewer_process::{ProcessSpec, confinement::Confinement},
     submission::Submissions,
 };
 use domain::{
@@ -73,12 +74,31 @@ pub struct PoolSettings {
     pub check_every: Duration,
     /// The time between SIGTERM and SIGKILL.
     pub stop_grace: Duration,
-    /// Holds the reviewers' logs and folders.
-    pub folder: PathBuf,
+    /// Holds the reviewers' logs.
+    pub logs: PathBuf,
+    /// Holds the folders that reviewers may use.
+    pub work_dir: PathBuf,
+    pub confinement: Confinement,
     /// Where reviewers reach the broker.
     pub mcp_url: String,
     /// The program that runs between broker and reviewer, see [`crate::reviewer_process::shim`].
     pub shim: PathBuf,
+}
+
+impl PoolSettings {
+    /// Puts the process of a reviewer into a sandbox, if that is configured. `Err` is a message for the operator.
+    pub(crate) fn confine(
+        &self,
+        spec: ProcessSpec,
+        runtime: &RuntimeSettings,
+        reviewer: &str,
+    ) -> Result<ProcessSpec, String> {
+        // A client in WSL is a process of another system.
+        let confinement = if runtime.wsl.is_some() { &Confinement::Off } else { &self.confinement };
+        let own_env = |name: &str| std::env::var(name).ok();
+        let confined = confinement.apply(spec, runtime.runtime, &self.work_dir, reviewer, own_env);
+        confined.map_err(|error| format!("pool.sandbox: {error}"))
+    }
 }
 
 type Reply<T> = oneshot::Sender<Result<T, BrokerError>>;

@@ -1,6 +1,7 @@
 //! Starts and stops one reviewer process from the broker's side, and reports how it ended. All control goes through the
 //! [shim], a small process between the two.
 
+pub mod confinement;
 pub mod orphans;
 pub mod output;
 mod procfs;
@@ -8,12 +9,15 @@ pub mod runtime;
 pub(crate) mod session_home;
 pub(crate) mod session_output;
 pub mod shim;
+mod socket_holder;
 pub mod usage;
 
+pub use socket_holder::SocketHolder;
 pub use store::ProcessIdentity;
 
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
+pub use sandbox::Sandbox;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -37,6 +41,8 @@ pub struct ProcessSpec {
     pub cwd: PathBuf,
     /// Written to stdin, which is then closed.
     pub prompt: String,
+    /// The files that it may use; `None`: all files of its user.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// Shows only the names of variables, because a value may be a secret.

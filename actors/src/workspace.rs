@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::task::JoinHandle;
 
-/// The folder of one reviewer. `folder` is that of the pool, here and below.
+/// The folder of one reviewer. `folder` is the one for the folders of all reviewers, here and below.
 pub(crate) fn reviewer_folder(folder: &Path, reviewer: &str) -> PathBuf {
     root(folder).join(reviewer)
 }
@@ -18,6 +18,16 @@ pub(crate) fn reviewer_folder(folder: &Path, reviewer: &str) -> PathBuf {
 /// Contains the folders of all reviewers.
 pub(crate) fn root(folder: &Path) -> PathBuf {
     folder.join("work")
+}
+
+/// The private folders of a reviewer in a sandbox. Not in the folder that it works in, where its model looks around.
+pub(crate) fn private_folder(folder: &Path, reviewer: &str) -> PathBuf {
+    private_root(folder).join(reviewer)
+}
+
+/// Contains the private folders of all reviewers.
+pub(crate) fn private_root(folder: &Path) -> PathBuf {
+    folder.join("private")
 }
 
 /// The copy for one claim. Each claim has its own, so that the end of a claim removes only that copy.
@@ -73,7 +83,7 @@ impl Submissions {
         };
         let claim = review.seats.iter().filter(|seat| seat.is_held_by(reviewer)).find_map(|seat| seat.claim.as_ref());
         let Some(claim) = claim else { return Ok(None) };
-        let folder = claim_folder(&pool.folder, reviewer, review.number, claim.generation);
+        let folder = claim_folder(&pool.work_dir, reviewer, review.number, claim.generation);
         // The reviewer repeats its claim, for example because the answer was lost.
         if folder.exists() {
             return Ok(Some(folder));

@@ -24,7 +24,12 @@ pub struct ErrorBody {
 impl ErrorBody {
     /// An error is retryable if the broker cannot serve the call now.
     pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
-        Self { error: error.into(), code, retryable: code.http_status() == 503, details: Map::new() }
+        Self {
+            error: error.into(),
+            code,
+            retryable: code.http_status() == 503 || matches!(code, ErrorCode::QuotaExceeded),
+            details: Map::new(),
+        }
     }
 
     /// An argument that can be read and is not valid.
@@ -222,7 +227,7 @@ error_codes! {
         UnknownRule = "unknown_rule",
         UnknownContent = "unknown_content",
         UnknownSide = "unknown_side";
-    429: CoolingDown = "cooling_down";
+    429: CoolingDown = "cooling_down", QuotaExceeded = "quota_exceeded";
     500: Internal = "internal";
     // The broker cannot serve the call now.
     503:

@@ -38,9 +38,17 @@ impl DataDir {
         self.join("broker.log")
     }
 
-    /// Logs and workspaces of the pool's reviewers.
+    /// Logs of the pool's reviewers.
     pub fn reviewers(&self) -> PathBuf {
         self.join("reviewers")
+    }
+
+    /// The folders that the pool's reviewers may use, unless pool.work_dir names another place. Outside of this folder,
+    /// because reviewers cannot read it.
+    pub fn beside_for_reviewers(&self) -> PathBuf {
+        let mut name = self.file_name().unwrap_or_else(|| "countersign".as_ref()).to_owned();
+        name.push("-reviewers");
+        self.with_file_name(name)
     }
 
     /// Scratch repositories.

@@ -33,7 +33,7 @@ mod webhooks;
 pub use data_dir::{DataDir, DataDirLock, LockError, RegisteredProject, RunningBroker};
 pub use error::{ConfigError, Origin};
 pub use merge::Loaded;
-pub use reviewer_pool::Pool;
+pub use reviewer_pool::{Pool, SandboxMode};
 pub use sources::{Flag, Sources};
 pub use webhooks::{Receiver, Webhooks};
 
@@ -86,8 +86,17 @@ pub struct Server {
 #[serde(deny_unknown_fields)]
 pub struct Auth {
     pub required: bool,
+    pub local_users: LocalUsers,
     #[serde(with = "duration")]
     pub session_lifetime: Duration,
+}
+
+/// The users of this machine that need no token, unless `auth.required` is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LocalUsers {
+    Own,
+    Any,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

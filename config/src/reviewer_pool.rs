@@ -34,6 +34,11 @@ pub struct Pool {
     /// Absolute; existed when it was loaded.
     #[serde(with = "or_empty")]
     pub workspace: Option<PathBuf>,
+    pub sandbox: SandboxMode,
+    /// Absolute.
+    pub readable: Vec<PathBuf>,
+    #[serde(with = "or_empty")]
+    pub work_dir: Option<PathBuf>,
     pub environment: Vec<String>,
     /// A file with a template that was valid when it was loaded.
     #[serde(with = "or_empty")]
@@ -58,6 +63,17 @@ pub struct Pool {
     pub wsl_distro: Option<String>,
     #[serde(with = "or_empty")]
     pub workspace_wsl_path: Option<String>,
+}
+
+/// Whether reviewers run in a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxMode {
+    /// Where the system supports it.
+    Auto,
+    /// No reviewer runs without one.
+    Required,
+    Off,
 }
 
 impl Pool {

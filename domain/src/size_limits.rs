@@ -18,4 +18,6 @@ pub struct Limits {
     pub calls_in_flight: usize,
     pub calls_per_review: u64,
     pub waiters: usize,
+    /// What one caller may send within a minute.
+    pub caller_bytes: u64,
 }

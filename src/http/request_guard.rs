@@ -5,8 +5,12 @@
 //! caller by its token or, if it is the page, by its cookie, and reads the body within limits.
 
 use super::{
-    Route, page,
+    Route,
+    caller_quota::CallerQuota,
+    own_callers::{self, TokenlessCallers},
+    page,
     problem_details::{problem, unavailable},
+    server::{Connection, Peer},
     session,
 };
 use crate::{
@@ -14,7 +18,7 @@ use crate::{
     trace_id::TraceId,
 };
 use actors::{
-    Broker,
+    Broker, Revocations,
     credentials::{Authority, Scope, SecretHash, ShownSecret},
 };
 use api::{BROKER_PID_HEADER, ErrorBody, ErrorCode, RequiredRole};
@@ -43,6 +47,10 @@ const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-
 /// A body that is too large is read and discarded up to this multiple of the limit, so that the client sees the response.
 const DISCARD_FACTOR: usize = 16;
 
+/// Marks a request whose connection needs a token for all pages that are not public.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NeedsToken;
+
 pub struct RequestGuard {
     /// The broker's port. Host and Origin must name it.
     port: u16,
@@ -50,8 +58,9 @@ pub struct RequestGuard {
     hosts: Vec<String>,
     /// Looks up tokens; without it every token is unknown.
     broker: Option<Broker>,
-    token_required: bool,
+    tokenless: TokenlessCallers,
     tickets: OneTimeCodes,
+    quota: CallerQuota,
     body_bytes: usize,
     body_timeout: Duration,
     large: Semaphore,
@@ -63,8 +72,9 @@ impl RequestGuard {
             port,
             hosts: Vec::new(),
             broker: None,
-            token_required: false,
+            tokenless: TokenlessCallers::default(),
             tickets: OneTimeCodes::default(),
+            quota: CallerQuota::new(u64::MAX),
             body_bytes,
             body_timeout,
             large: Semaphore::new(MAX_LARGE_BODIES),
@@ -80,16 +90,22 @@ impl RequestGuard {
         self
     }
 
-    /// Looks up tokens and sessions in `broker`. If `required`, a request without a token is rejected.
+    /// Looks up tokens and sessions in `broker`. Only `tokenless` callers may omit the token.
     #[must_use]
-    pub fn with_tokens(self, broker: Broker, required: bool) -> Self {
-        Self { broker: Some(broker), token_required: required, ..self }
+    pub fn with_tokens(self, broker: Broker, tokenless: TokenlessCallers) -> Self {
+        Self { broker: Some(broker), tokenless, ..self }
     }
 
     /// Accepts these tickets instead of a token when a WebSocket is opened.
     #[must_use]
     pub fn with_tickets(self, tickets: OneTimeCodes) -> Self {
         Self { tickets, ..self }
+    }
+
+    /// Each caller may send this many bytes within a minute.
+    #[must_use]
+    pub fn with_quota(self, bytes: u64) -> Self {
+        Self { quota: CallerQuota::new(bytes), ..self }
     }
 
     fn check_headers(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), ErrorBody> {
@@ -145,7 +161,13 @@ impl RequestGuard {
 
     /// Finds the caller by the token, ticket or cookie of the request. An unknown token is rejected even if none is
     /// required: its holder expects to be identified. An unknown cookie is ignored: the browser sends it by itself.
-    async fn authenticate(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<CodeHolder, ErrorBody> {
+    async fn authenticate(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        peer: Option<&Peer>,
+    ) -> Result<CodeHolder, ErrorBody> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let holder = match (values.next(), values.next(), &self.broker) {
             (None, _, _) => match ticket(uri) {
@@ -163,13 +185,15 @@ impl RequestGuard {
             (Some(_), _, _) => return Err(unknown_token()),
         };
         let required = required_role(method, uri.path(), headers);
+        if required == RequiredRole::Public {
+            return Ok(holder);
+        }
+        if let (Some(broker), Some(peer)) = (&self.broker, peer) {
+            own_callers::refuse_reviewers(broker, peer, holder.caller.as_ref()).await?;
+        }
         let is_operators = matches!(required, RequiredRole::Operator | RequiredRole::AllProjectsOperator);
         match &holder.caller {
-            None if self.token_required && required != RequiredRole::Public => {
-                let error = "this broker requires a token (Authorization: Bearer …); create one with `countersign \
-                             token create`, or sign in to the page with `countersign open`";
-                Err(ErrorBody::new(ErrorCode::TokenNeeded, error))
-            }
+            None => self.tokenless.token_needed(peer).map_or(Ok(holder), Err),
             Some(caller) if is_operators && caller.authority != Authority::Operator => {
                 Err(ErrorBody::new(ErrorCode::WrongRole, "this page requires an operator token"))
             }
@@ -177,7 +201,7 @@ impl RequestGuard {
                 let error = "this page requires a token for all projects; yours is for one";
                 Err(ErrorBody::new(ErrorCode::WrongProject, error))
             }
-            Some(_) | None => Ok(holder),
+            Some(_) => Ok(holder),
         }
     }
 
@@ -258,22 +282,49 @@ impl RequestGuard {
     /// Reads the whole body here, so that every route has the same limits of size and time.
     async fn handle(&self, mut request: Request, next: Next) -> Result<Response, ErrorBody> {
         self.check_headers(request.method(), request.uri(), request.headers())?;
+        // Before the token is looked up, so that no revocation is missed.
+        let revocations = self.broker.as_ref().map(Broker::revocations);
+        let peer = request.extensions().get::<Connection>().map(|connection| Arc::clone(&connection.peer));
         let CodeHolder { caller, secret } =
-            self.authenticate(request.method(), request.uri(), request.headers()).await?;
-        caller.map(|caller| request.extensions_mut().insert(caller));
-        secret.map(|secret| request.extensions_mut().insert(secret));
+            self.authenticate(request.method(), request.uri(), request.headers(), peer.as_deref()).await?;
+        if self.tokenless.token_needed(peer.as_deref()).is_some() {
+            request.extensions_mut().insert(NeedsToken);
+        }
+        caller.clone().map(|caller| request.extensions_mut().insert(caller));
+        secret.clone().map(|secret| request.extensions_mut().insert(secret));
         // Handlers do not need the secret, and without it they cannot log it.
         request.headers_mut().remove(header::AUTHORIZATION);
         request.headers_mut().remove(header::COOKIE);
-        if !carries_body(request.method()) {
-            return Ok(next.run(request).await);
-        }
         let (parts, body) = request.into_parts();
-        let ReadBody { bytes, permit } = self.read_body(body).await?;
-        let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+        let (body, permit) = if carries_body(&parts.method) {
+            let ReadBody { bytes, permit } = self.read_body(body).await?;
+            self.quota.charge(caller.as_ref(), bytes.len())?;
+            (Body::from(bytes), permit)
+        } else {
+            (body, None)
+        };
+        // A pool reviewer gets its last answers, and a browser the answer to its signing out.
+        let ends_by_itself =
+            caller.is_some_and(|caller| caller.credential.is_some()) || parts.uri.path() == Route::Session.path();
+        let checked = secret.filter(|_| !ends_by_itself);
+        // While a call is noticed here, the database is read for it.
+        let revocations = revocations.filter(|_| checked.is_some());
+        let response = tokio::select! {
+            biased;
+            response = next.run(Request::from_parts(parts, body)) => response,
+            () = revoked(revocations, checked) => return Err(unknown_token()),
+        };
         // The call holds the content of the body until it has responded.
         drop(permit);
         Ok(response)
+    }
+}
+
+/// Resolves when the secret is revoked. Calls that wait end then, and others a little earlier than they would.
+async fn revoked(revocations: Option<Revocations>, secret: Option<ShownSecret>) {
+    match (revocations, secret) {
+        (Some(mut revocations), Some(secret)) => revocations.revoked(&secret).await,
+        (_, None) | (None, _) => std::future::pending().await,
     }
 }
 

@@ -6,7 +6,7 @@ pub(super) mod response;
 pub use api::openapi::document;
 
 use crate::{
-    http::problem_details::with_text,
+    http::{problem_details::with_text, request_guard::NeedsToken},
     service::{CallContext, CallError, JsonText, Service},
     trace_id::TraceId,
 };
@@ -41,6 +41,7 @@ impl ApiRequest {
     fn context(&self) -> CallContext<'_> {
         CallContext {
             caller: self.parts.extensions.get::<Caller>(),
+            needs_token: self.parts.extensions.get::<NeedsToken>().is_some(),
             is_signed_in: matches!(self.parts.extensions.get(), Some(ShownSecret::BrowserSession { .. })),
             client_repo: self.parts.headers.get(client_repo_header::HEADER),
             trace: TraceId::current(),

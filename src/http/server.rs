@@ -1,5 +1,7 @@
 //! Accepts HTTP connections, limits how many are open, and closes them gracefully at shutdown.
 
+use super::local_peer::{self, LocalPeer};
+use actors::reviewer_process::SocketHolder;
 use axum::Router;
 use hyper::{Request, body::Incoming, server::conn::http1};
 use hyper_util::{
@@ -10,7 +12,7 @@ use std::{io, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OnceCell, OwnedSemaphorePermit, Semaphore},
     time::{sleep, timeout},
 };
 use tokio_io_timeout::TimeoutStream;
@@ -40,9 +42,30 @@ pub struct Limits {
 /// The connection of a request, available as a request extension.
 #[derive(Clone)]
 pub(super) struct Connection {
+    /// The process at the other end.
+    pub(super) peer: Arc<Peer>,
     abort: CancellationToken,
     /// Held until the connection ends, also after it became a WebSocket.
     _permit: Arc<OwnedSemaphorePermit>,
+}
+
+/// What is known about the other end of a connection. Found once per connection.
+pub(super) struct Peer {
+    pub(super) user: LocalPeer,
+    /// The process that holds the socket, found when it is first needed.
+    pub(super) holder: OnceCell<SocketHolder>,
+}
+
+impl Peer {
+    fn of(stream: &TcpStream) -> Self {
+        let user = match (stream.local_addr(), stream.peer_addr()) {
+            (Ok(own), Ok(remote)) => local_peer::find(own, remote),
+            (Err(_), _) | (_, Err(_)) => LocalPeer::Unseen,
+        };
+        // If the connection is gone, another one may have its addresses.
+        let user = if stream.peer_addr().is_ok() { user } else { LocalPeer::Unseen };
+        Self { user, holder: OnceCell::new() }
+    }
 }
 
 impl Connection {
@@ -80,11 +103,12 @@ pub async fn serve(listener: TcpListener, app: Router, limits: Limits, shutdown:
             }
             continue;
         };
+        let peer = Arc::new(Peer::of(&stream));
         // Responses are small and each has a waiting client.
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(limits.write_timeout));
-        let connection = Connection { abort: CancellationToken::new(), _permit: Arc::new(permit) };
+        let connection = Connection { peer, abort: CancellationToken::new(), _permit: Arc::new(permit) };
         let abort = connection.abort.clone();
         let app = app.clone().map_request(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(connection.clone());

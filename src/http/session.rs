@@ -1,7 +1,7 @@
 //! Signs browsers in and out: exchanges a one-time code or a token for a cookie, which the request guard accepts from the
 //! page only.
 
-use super::problem_details::with_json;
+use super::{problem_details::with_json, request_guard::NeedsToken};
 use crate::{
     one_time_code::{CODE_LIFETIME, CodeHolder, OneTimeCodes},
     service::{CallError, Service},
@@ -46,8 +46,8 @@ impl SignIn {
     }
 
     /// Responds as whoami, and sets the cookie.
-    async fn respond(&self, caller: Option<&Caller>, cookie: &str) -> Result<Response, CallError> {
-        let whoami = self.service.whoami(caller, caller.is_some()).await;
+    async fn respond(&self, caller: Option<&Caller>, needs_token: bool, cookie: &str) -> Result<Response, CallError> {
+        let whoami = self.service.whoami(caller, needs_token, caller.is_some()).await;
         let mut response = with_json(StatusCode::OK, &json!(whoami));
         let headers = response.headers_mut();
         headers.insert(header::SET_COOKIE, HeaderValue::try_from(cookie).map_err(|_| CallError::Internal)?);
@@ -73,6 +73,7 @@ pub(super) fn secret_in(headers: &HeaderMap, port: u16) -> Option<&str> {
 pub(super) async fn create(
     State(sign_in): State<Arc<SignIn>>,
     shown: Option<Extension<ShownSecret>>,
+    needs_token: Option<Extension<NeedsToken>>,
     body: Bytes,
 ) -> Result<Response, CallError> {
     let request: CreateSessionRequest =
@@ -98,18 +99,19 @@ pub(super) async fn create(
         broker.end_session(hash).await?;
     }
     tracing::info!(caller = caller.identity, "a browser signed in");
-    sign_in.respond(Some(&caller), &sign_in.cookie(&secret, sign_in.lifetime)).await
+    sign_in.respond(Some(&caller), needs_token.is_some(), &sign_in.cookie(&secret, sign_in.lifetime)).await
 }
 
 /// `DELETE /api/v1/session`
 pub(super) async fn end(
     State(sign_in): State<Arc<SignIn>>,
     shown: Option<Extension<ShownSecret>>,
+    needs_token: Option<Extension<NeedsToken>>,
 ) -> Result<Response, CallError> {
     if let Some(Extension(ShownSecret::BrowserSession { hash, .. })) = shown {
         sign_in.service.broker().end_session(hash).await?;
     }
-    sign_in.respond(None, &sign_in.cookie("", Duration::ZERO)).await
+    sign_in.respond(None, needs_token.is_some(), &sign_in.cookie("", Duration::ZERO)).await
 }
 
 /// `POST /api/v1/session-codes`. A session gets none, because it could live for ever by them.

@@ -7,7 +7,7 @@ use super::{
     stream_limits::StreamPermit,
 };
 use crate::broker_identity::BrokerIdentity;
-use actors::{Broker, credentials::ShownSecret};
+use actors::{Broker, Revocations, credentials::ShownSecret};
 use api::live_frames::{DroppedType, EndReason, LiveDropped, LiveReady, ReadyType};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
@@ -23,6 +23,8 @@ pub(crate) struct EventStream {
     broker: Broker,
     source: EventSource,
     secret: Option<ShownSecret>,
+    /// Only if there is a secret.
+    revocations: Option<Revocations>,
     identity: Arc<BrokerIdentity>,
     closing: CancellationToken,
     heartbeat: Interval,
@@ -78,6 +80,7 @@ impl EventStream {
         Self {
             broker: events.0.broker.clone(),
             source,
+            revocations: secret.as_ref().map(|_| events.0.broker.revocations()),
             secret,
             identity: Arc::clone(&events.0.identity),
             closing: events.0.closing.clone(),
@@ -112,9 +115,16 @@ impl EventStream {
     pub(crate) async fn next(&mut self) -> StreamItem {
         let closing = self.closing.clone();
         if !self.is_heartbeat_due {
+            let revoked = async {
+                match (&self.secret, &mut self.revocations) {
+                    (Some(secret), Some(revocations)) => revocations.revoked(secret).await,
+                    (None, _) | (_, None) => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 () = closing.cancelled() => return StreamItem::End(EndReason::Closing),
+                () = revoked => return StreamItem::End(EndReason::TokenRevoked),
                 _ = self.heartbeat.tick() => self.is_heartbeat_due = true,
                 next = self.source.next() => return next,
             }

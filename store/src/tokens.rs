@@ -86,6 +86,17 @@ impl Reader {
         Ok(row.as_deref().map(serde_json::from_str).transpose()?)
     }
 
+    /// The number of revoked tokens and the number of sessions. Both stay the same while no secret ends.
+    pub async fn count_ended_secrets(&self) -> Result<(i64, i64), StoreError> {
+        let row = sqlx::query!(
+            r#"SELECT (SELECT COUNT(*) FROM tokens WHERE revoked_at_ms IS NOT NULL) AS "revoked!: i64",
+                      (SELECT COUNT(*) FROM sessions) AS "sessions!: i64""#
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        Ok((row.revoked, row.sessions))
+    }
+
     /// Whether one of these hashes belongs to a live token. There are few live tokens, so all of them are read.
     pub async fn has_live_token(&self, hashes: &[SecretHash]) -> Result<bool, StoreError> {
         let live = sqlx::query!("SELECT hash FROM tokens WHERE revoked_at_ms IS NULL").fetch_all(&self.pool).await?;

@@ -7,5 +7,6 @@ mod broker;
 mod cli;
 mod clients;
 mod gate;
+mod isolation;
 mod pool;
 mod support;

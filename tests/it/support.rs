@@ -17,6 +17,7 @@ pub(crate) mod measurements;
 pub(crate) mod misbehaving_reviewer;
 pub(crate) mod model_server;
 pub(crate) mod one_shot;
+pub(crate) mod other_user;
 pub(crate) mod pool;
 pub(crate) mod random;
 pub(crate) mod rest_client;

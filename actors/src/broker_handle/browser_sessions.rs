@@ -2,6 +2,7 @@
 //! expires, when the user signs out, or when its token is revoked.
 
 use super::{Answer, Broker};
+use crate::Revocations;
 use crate::credentials::{Caller, SecretHash, ShownSecret};
 use domain::time::Timestamp;
 use std::time::Duration;
@@ -28,6 +29,11 @@ impl Broker {
         })
     }
 
+    /// Begins to notice secrets that end.
+    pub fn revocations(&self) -> Revocations {
+        Revocations::of(self.clone(), &self.0.shared.revocations)
+    }
+
     /// Creates a session for the holder of a token and returns its caller and its secret. `None` if the token is not
     /// valid, or belongs to a reviewer process: its credential ends with it.
     pub async fn create_session(&self, token: &SecretHash, lifetime: Duration) -> Answer<Option<(Caller, String)>> {
@@ -48,6 +54,7 @@ impl Broker {
 
     pub async fn end_session(&self, hash: SecretHash) -> Answer<()> {
         self.0.submissions.reviews.update_browser_session(BrowserSessionChange::Remove { hash }).await?;
+        self.0.shared.revocations.notify();
         Ok(())
     }
 }

@@ -115,7 +115,7 @@ impl AssignedSeat {
     }
 
     pub(crate) fn reviewer_folder(&self, runner: &Runner) -> PathBuf {
-        workspace::reviewer_folder(&runner.shared.settings.pool.folder, &runner.row.id)
+        workspace::reviewer_folder(&runner.shared.settings.pool.work_dir, &runner.row.id)
     }
 }
 

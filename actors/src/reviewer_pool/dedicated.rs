@@ -361,7 +361,9 @@ impl Dedicated {
             },
             prompt: message.render(&mark),
         };
-        Ok((launch.process_spec(&self.seat.runtime, own_env), id.filter(|_| resumes)))
+        let spec = launch.process_spec(&self.seat.runtime, own_env);
+        let spec = runner.shared.settings.pool.confine(spec, &self.seat.runtime, &runner.row.id)?;
+        Ok((spec, id.filter(|_| resumes)))
     }
 
     /// Whether the review no longer waits for the reviewer, or does so again: the reviewer has written or voted, and was

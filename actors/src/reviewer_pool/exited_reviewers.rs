@@ -124,7 +124,7 @@ impl ReviewerPool {
         let id = reviewer.row.id.clone();
         let is_stopped = reviewer.row.session.as_ref().is_some_and(|session| session.state == SessionState::Stopped);
         if is_stopped {
-            workspace::remove(&session_home::path(&self.settings().folder, &id));
+            workspace::remove(&session_home::path(&self.settings().work_dir, &id));
         }
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: summary.clone(), ran_ms };
         reviewer.row.end = Some(ReviewerEnd { at: at.at, exit: summary, last_words: last_words.clone() });
@@ -148,8 +148,10 @@ impl ReviewerPool {
             let event = PoolEvent::CrashLoop { project, persona, failures, last_words };
             let _ = self.write(None, Some(event)).await;
         }
-        spawn_plan::remove_old_logs(self.settings().folder.clone());
-        workspace::remove(&workspace::reviewer_folder(&self.settings().folder, &id));
+        spawn_plan::remove_old_logs(self.settings().logs.clone());
+        for folder in [workspace::reviewer_folder, workspace::private_folder] {
+            workspace::remove(&folder(&self.settings().work_dir, &id));
+        }
     }
 
     async fn has_waiting_work(&self, project: Option<&str>) -> bool {
@@ -237,7 +239,7 @@ async fn remove_deserted_sessions(shared: &Shared) {
     match shared.reader.list_dedicated_reviewers().await {
         Ok(kept) => {
             let kept: HashSet<_> = kept.into_iter().map(|kept| kept.row.id).collect();
-            let folder = shared.settings.pool.folder.clone();
+            let folder = shared.settings.pool.work_dir.clone();
             let _ = tokio::task::spawn_blocking(move || session_home::remove_others(&folder, &kept)).await;
         }
         Err(error) => tracing::error!(%error, "cannot read the dedicated reviewers of an earlier run"),
@@ -255,14 +257,16 @@ pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
     });
     let coming_back: HashSet<_> =
         reviewers.iter().filter(|row| row.is_coming_back()).map(|row| row.id.clone()).collect();
-    let folder = &shared.settings.pool.folder;
+    let folder = &shared.settings.pool.work_dir;
     let processes = reviewers.iter().map(|row| (orphans::mark(row, folder), row.process.clone())).collect();
     let killed = orphans::sweep(processes).await;
     if !reviewers.is_empty() {
         tracing::warn!(reviewers = reviewers.len(), killed, "cleaned up reviewers of an earlier run");
     }
     // Awaited, so that it does not remove the folder of a new reviewer.
-    let _ = workspace::delete(workspace::root(folder)).await;
+    for root in [workspace::root(folder), workspace::private_root(folder)] {
+        let _ = workspace::delete(root).await;
+    }
     remove_deserted_sessions(shared).await;
     let mut ids = Vec::new();
     for ReviewerRow { id, .. } in reviewers {

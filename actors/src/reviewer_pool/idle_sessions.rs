@@ -23,7 +23,7 @@ impl ReviewerPool {
             }
         };
         for row in ended.into_iter().filter(|row| !state.reviewers.contains_key(&row.id)) {
-            let home = session_home::path(&self.settings().folder, &row.id);
+            let home = session_home::path(&self.settings().work_dir, &row.id);
             // If the broker is killed between the two, the next one removes the folder.
             let _ = self.write(Some(with_state(row, SessionState::Finished)), None).await;
             workspace::remove(&home);
@@ -49,7 +49,7 @@ impl ReviewerPool {
         let saved = self.reviews().record(self.shared.clock.now(), Some(row.clone()), Some(event)).await;
         saved.map_err(|error| BrokerError::NotSaved { why: error.to_string() })?;
         state.gone.insert(id.clone());
-        workspace::remove(&session_home::path(&self.settings().folder, &id));
+        workspace::remove(&session_home::path(&self.settings().work_dir, &id));
         let why = ClaimEndReason::ReviewerStopped;
         exited_reviewers::release_all(self.reviews(), &id, why, "an operator stopped it").await;
         let node = ActorStats::new().node("reviewer", id, SessionState::Stopped.to_string(), 0);

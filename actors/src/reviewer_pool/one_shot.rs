@@ -239,6 +239,7 @@ impl OneShot {
             mode: RunMode::OneShot { schema: &schema, schema_file: &schema_file, budget_usd },
             prompt: prompt::render(&self.seat.persona, &task.prompt, earlier, &mark),
         };
-        Ok(launch.process_spec(&self.seat.runtime, |name: &str| std::env::var(name).ok()))
+        let spec = launch.process_spec(&self.seat.runtime, |name: &str| std::env::var(name).ok());
+        runner.shared.settings.pool.confine(spec, &self.seat.runtime, &runner.row.id)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) enum ReviewerMessage {
 /// What a reviewer does.
 pub(crate) enum Assignment {
     /// Claims reviews by itself; `secret` is the token in its environment.
-    Agent { spec: ProcessSpec, secret: String },
+    Agent { spec: Box<ProcessSpec>, secret: String },
     /// Reviews one seat, which the broker claims for it.
     OneShot(Box<OneShot>),
     /// Takes one turn in the review whose seat it has.
@@ -70,7 +70,7 @@ impl Actor for ReviewerActor {
         let (pool, id) = (self.pool.clone(), plan.row.id.clone());
         let runner = Runner { shared, submissions, pool: pool.clone(), row: plan.row, progress: plan.progress, orders };
         let work = match plan.assignment {
-            Assignment::Agent { spec, secret } => tokio::spawn(run_agent(runner, spec, secret)),
+            Assignment::Agent { spec, secret } => tokio::spawn(run_agent(runner, *spec, secret)),
             Assignment::OneShot(one_shot) => tokio::spawn(one_shot::run(runner, *one_shot)),
             Assignment::Dedicated(dedicated) => tokio::spawn(dedicated::run(runner, *dedicated)),
         };
@@ -203,7 +203,7 @@ impl Runner {
         abort: &CancellationToken,
     ) -> ProcessOutcome {
         let identity = process.identity().clone();
-        let path = self.shared.settings.pool.folder.join(format!("{}.log", self.row.id));
+        let path = self.shared.settings.pool.logs.join(format!("{}.log", self.row.id));
         let progress = self.progress.clone();
         let on_line = move |line: Option<&str>| {
             if let Some(line) = line {
@@ -224,7 +224,7 @@ impl Runner {
         }
         let (exit, interruption) = self.wait(&mut process, deadline, abort).await;
         if let ProcessExit::Lost(_) = exit {
-            let mark = orphans::mark(&self.row, &self.shared.settings.pool.folder);
+            let mark = orphans::mark(&self.row, &self.shared.settings.pool.work_dir);
             orphans::sweep(vec![(mark, identity)]).await;
         }
         let mut last_words = match output {

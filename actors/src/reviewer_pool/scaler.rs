@@ -214,7 +214,7 @@ impl ReviewerPool {
             mailbox: Mailbox::new(actor, stats),
             credential,
             progress,
-            folder: self.settings().folder.clone(),
+            folder: self.settings().work_dir.clone(),
             phase: Phase::Starting,
             stop_reason: None,
             claims: HashMap::new(),

@@ -12,6 +12,7 @@ use crate::{
     Shared,
     credentials::ReviewerCredential,
     reviewer_process::{
+        confinement::Confinement,
         runtime::{Launch, RunMode},
         session_home,
         usage::Usage,
@@ -77,11 +78,12 @@ impl SpawnPlan {
             prompt,
         };
         let spec = launch.process_spec(&settings.runtime, |name: &str| std::env::var(name).ok());
+        let spec = settings.confine(spec, &settings.runtime, &row.id)?;
         Ok(Self {
             row,
             progress: SharedProgress::default(),
             credential,
-            assignment: Assignment::Agent { spec, secret },
+            assignment: Assignment::Agent { spec: Box::new(spec), secret },
         })
     }
 
@@ -117,7 +119,7 @@ impl SpawnPlan {
         let program = find_program(&runtime)?;
         let id = dedicated_name(&persona.name, free.seat.review);
         let folder = create_folder(&shared.settings.pool, &id)?;
-        let home = session_home::path(&shared.settings.pool.folder, &id);
+        let home = session_home::path(&shared.settings.pool.work_dir, &id);
         let spawn = Spawn { project: free.project.clone(), why: SpawnReason::Dedicated };
         let new_row = || new_row(shared, id.clone(), id.clone(), &runtime, &spawn);
         // Another client cannot continue the session.
@@ -205,13 +207,17 @@ fn free_name(runtime: &str, taken: &BTreeSet<&str>) -> String {
 /// The folder a reviewer is started in: the configured one for all reviewers, or its own, which will hold a copy of the
 /// project for each claim.
 fn create_folder(settings: &PoolSettings, id: &str) -> Result<PathBuf, String> {
+    if let Confinement::Impossible(why) = settings.confinement {
+        return Err(format!("pool.sandbox is \"required\", but {why}"));
+    }
     let create = |folder: &Path| workspace::create(folder).map_err(|error| format!("{}: {error}", folder.display()));
-    create(&settings.folder)?;
+    create(&settings.logs)?;
+    create(&settings.work_dir)?;
     match &settings.workspace {
         Some(folder) if folder.is_dir() => Ok(folder.clone()),
         Some(folder) => Err(format!("pool.workspace: no folder {}", folder.display())),
         None => {
-            let folder = workspace::reviewer_folder(&settings.folder, id);
+            let folder = workspace::reviewer_folder(&settings.work_dir, id);
             create(&folder)?;
             Ok(folder)
         }

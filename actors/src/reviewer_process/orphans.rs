@@ -22,11 +22,11 @@ const RETRY_DELAY: Duration = Duration::from_millis(10);
 /// How often the process list is read again to find processes that were forked in the meantime.
 const MAX_SCANS: usize = 20;
 
-/// The variable by which the processes of a reviewer are recognised. `pool_folder` is the folder of the pool.
-pub fn mark(row: &ReviewerRow, pool_folder: &Path) -> String {
+/// The variable by which the processes of a reviewer are recognised. `work_dir` has the folders of all reviewers.
+pub fn mark(row: &ReviewerRow, work_dir: &Path) -> String {
     match row.session {
         // The names of dedicated reviewers repeat in other brokers of the machine, their folders do not.
-        Some(_) => format!("{SESSION_DIR_VARIABLE}={}", session_home::path(pool_folder, &row.id).display()),
+        Some(_) => format!("{SESSION_DIR_VARIABLE}={}", session_home::path(work_dir, &row.id).display()),
         None => format!("{REVIEWER_ID_VARIABLE}={}", row.id),
     }
 }

@@ -1,10 +1,9 @@
 //! Reads the list of running processes from `/proc`. On systems other than Linux no process is found.
 
-use nix::unistd::Pid;
+use nix::unistd::{Pid, geteuid};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 
 /// A process at the time it was read.
 #[derive(Debug, Clone, Copy)]
@@ -55,15 +54,22 @@ pub(crate) fn boot_id() -> String {
 
 /// Whether a process of our own user was started with one of these `NAME=value`.
 pub(crate) fn has_variable(pid: Pid, variables: &[String]) -> bool {
-    let owner = |process: &Path| fs::metadata(process).map(|folder| folder.uid()).ok();
+    any_variable(pid, |entry| variables.iter().any(|variable| variable.as_bytes() == entry))
+}
+
+/// Whether any `NAME=value` that a process of our own user was started with fits.
+pub(crate) fn any_variable(pid: Pid, fits: impl Fn(&[u8]) -> bool) -> bool {
     let folder = format!("/proc/{pid}");
-    owner(folder.as_ref()).is_some()
-        && owner(folder.as_ref()) == owner("/proc/self".as_ref())
-        && fs::read(format!("{folder}/environ")).is_ok_and(|environment| {
-            environment
-                .split(|&byte| byte == 0)
-                .any(|entry| variables.iter().any(|variable| variable.as_bytes() == entry))
-        })
+    // Not compared with the owner of /proc/self: the broker is not dumpable, so that is root.
+    fs::metadata(&folder).is_ok_and(|process| process.uid() == geteuid().as_raw())
+        && fs::read(format!("{folder}/environ")).is_ok_and(|environment| environment.split(|&byte| byte == 0).any(fits))
+}
+
+/// Whether the process has the socket with this inode open. `false` also for processes that this user may not inspect.
+pub(crate) fn holds_socket(pid: Pid, inode: u32) -> bool {
+    let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    let socket = format!("socket:[{inode}]");
+    files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|target| target.as_os_str() == socket.as_str()))
 }
 
 /// Parses `/proc/PID/stat`. The name in parentheses may contain any byte, also parentheses and line ends.

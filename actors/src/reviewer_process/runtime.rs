@@ -128,7 +128,7 @@ impl Launch<'_> {
             (None, Some(program), Some(first)) => *first = program.to_string_lossy().into_owned(),
             (None, _, _) => {}
         }
-        ProcessSpec { argv, env, cwd: self.workspace.to_owned(), prompt: self.prompt }
+        ProcessSpec { argv, env, cwd: self.workspace.to_owned(), prompt: self.prompt, sandbox: None }
     }
 
     fn environment(
@@ -174,7 +174,7 @@ impl Launch<'_> {
 }
 
 /// Variables that say where the client keeps the user's login and settings.
-const fn config_variables(runtime: Runtime) -> &'static [&'static str] {
+pub(crate) const fn config_variables(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
         Runtime::Codex => &["CODEX_HOME"],
         Runtime::Claude => &["CLAUDE_CONFIG_DIR"],

@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+const CODEX_SETTINGS: &str = "config.toml";
+
 /// The folder of one reviewer. `folder` is that of the pool.
 pub(crate) fn path(folder: &Path, reviewer: &str) -> PathBuf {
     folder.join("sessions").join(reviewer)
@@ -35,16 +37,32 @@ pub(crate) fn create(home: &Path) -> io::Result<()> {
 /// Links the user's login into the folder, before every run: the user may have logged in since the last one. `own_env`
 /// looks up a variable of the broker itself.
 pub(crate) fn link_login(home: &Path, runtime: Runtime, own_env: impl Fn(&str) -> Option<String>) -> io::Result<()> {
-    let Some(user_home) = user_home(runtime, own_env) else { return Ok(()) };
     // A login is refreshed through the link; a copy would leave the user with a used refresh token.
-    for file in linked_files(runtime) {
-        let original = user_home.join(file);
-        let link = home.join(file);
-        if original.is_file() && link.symlink_metadata().is_err() {
+    for LoginFile { name, original, .. } in login_files(runtime, own_env) {
+        let link = home.join(name);
+        if link.symlink_metadata().is_err() {
             std::os::unix::fs::symlink(original, link)?;
         }
     }
     Ok(())
+}
+
+/// A file of the user's that a client needs to reach its model.
+pub(crate) struct LoginFile {
+    name: &'static str,
+    pub(crate) original: PathBuf,
+    /// The client writes a refreshed login into it.
+    pub(crate) is_refreshed: bool,
+}
+
+/// The files of the user's login that exist.
+pub(crate) fn login_files(runtime: Runtime, own_env: impl Fn(&str) -> Option<String>) -> Vec<LoginFile> {
+    let Some(user_home) = user_home(runtime, own_env) else { return Vec::new() };
+    let files = linked_files(runtime).iter().map(|name| {
+        let is_refreshed = *name != CODEX_SETTINGS;
+        LoginFile { name, original: user_home.join(name), is_refreshed }
+    });
+    files.filter(|file| file.original.is_file()).collect()
 }
 
 /// Where the client keeps the user's login and settings.
@@ -61,7 +79,7 @@ fn user_home(runtime: Runtime, own_env: impl Fn(&str) -> Option<String>) -> Opti
 /// Codex reads the provider of the model from its settings. Claude Code runs without the user's settings.
 const fn linked_files(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
-        Runtime::Codex => &["auth.json", "config.toml"],
+        Runtime::Codex => &["auth.json", CODEX_SETTINGS],
         Runtime::Claude => &[".credentials.json"],
         Runtime::Command => &[],
     }

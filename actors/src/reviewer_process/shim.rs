@@ -14,7 +14,7 @@
 //! Exit codes: the reviewer's own, or 128 + the signal that killed it; 127 if its program was not found, 126 if it
 //! cannot be run, 125 if the shim itself failed.
 
-use super::{ProcessSpec, own_executable, procfs};
+use super::{ProcessSpec, Sandbox, own_executable, procfs};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal as SignalNumber, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -53,7 +53,7 @@ pub fn run() -> ExitCode {
 /// Replaces this process by the reviewer.
 ///
 /// A separate step, because a process can request the parent-death signal only for itself.
-pub fn exec(parent: u32, argv: &[OsString]) -> ExitCode {
+pub fn exec(parent: u32, sandbox: Option<&str>, argv: &[OsString]) -> ExitCode {
     #[cfg(target_os = "linux")]
     if let Err(error) = nix::sys::prctl::set_pdeathsig(SignalNumber::SIGKILL) {
         return ExitCode::from(report(SHIM_FAILED_CODE, &format!("no reviewer: {error}")));
@@ -65,10 +65,18 @@ pub fn exec(parent: u32, argv: &[OsString]) -> ExitCode {
     let Some((program, arguments)) = argv.split_first() else {
         return ExitCode::from(report(NOT_RUNNABLE_CODE, "no program given"));
     };
+    if let Some(Err(error)) = sandbox.map(enter_sandbox) {
+        return ExitCode::from(report(SHIM_FAILED_CODE, &format!("no reviewer: its sandbox failed: {error}")));
+    }
     #[expect(clippy::disallowed_methods, reason = "this process runs nothing else that could be blocked")]
     let error = Command::new(program).args(arguments).exec();
     let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND_CODE } else { NOT_RUNNABLE_CODE };
     ExitCode::from(report(code, &format!("cannot run {}: {error}", program.display())))
+}
+
+fn enter_sandbox(sandbox: &str) -> io::Result<()> {
+    let sandbox: Sandbox = serde_json::from_str(sandbox)?;
+    sandbox.enter().map_err(io::Error::other)
 }
 
 /// A command on the lifeline.
@@ -150,13 +158,17 @@ async fn next_order(life_line: &mut LifeLine) -> io::Result<Order> {
 
 /// Starts the reviewer and writes its prompt to it. On failure returns the exit code and a message.
 fn start(spec: ProcessSpec) -> Result<Pid, (u8, String)> {
-    let ProcessSpec { argv, env, cwd, prompt } = spec;
+    let ProcessSpec { argv, env, cwd, prompt, sandbox } = spec;
+    let sandbox = sandbox.map(|sandbox| serde_json::to_string(&sandbox)).transpose();
+    let sandbox = sandbox.map_err(|error| (SHIM_FAILED_CODE, format!("no reviewer: {error}")))?;
     if !cwd.is_dir() {
         return Err((NOT_RUNNABLE_CODE, format!("cannot run in {}: no such folder", cwd.display())));
     }
     #[expect(clippy::disallowed_methods, reason = "tokio would reap the child instead of the process tree")]
     let mut command = Command::new(own_executable());
-    command.arg0("countersign").arg("shim-exec").arg("--parent").arg(Pid::this().to_string()).arg("--").args(argv);
+    command.arg0("countersign").arg("shim-exec").arg("--parent").arg(Pid::this().to_string());
+    // Not a secret: these are names of folders.
+    command.args(sandbox.map(|sandbox| format!("--sandbox={sandbox}"))).arg("--").args(argv);
     command.env_clear().envs(env).current_dir(cwd).process_group(0).stdin(Stdio::piped());
     let spawned = command.spawn().and_then(|mut child| {
         let reviewer = i32::try_from(child.id()).map_err(io::Error::other)?;

@@ -417,7 +417,6 @@ async fn a_stream_ends_when_its_token_is_revoked() {
     let (mut sse, _) = Subscriber::open(&broker, Transport::Sse, "", Some(&secret)).await;
     let (mut ws, _) = Subscriber::open(&broker, Transport::Ws, "", Some(&secret)).await;
     token_stdout(broker.home(), &["revoke", "ada"]).await;
-    // With the next heartbeat.
     assert_eq!(sse.next().await.unwrap()["reason"], "token_revoked");
     assert_eq!(ws.next().await.unwrap()["reason"], "token_revoked");
     assert_eq!((ws.next().await, ws.closed().map(|(code, _)| code)), (None, Some(1008)));

@@ -260,7 +260,6 @@ async fn a_websocket_of_the_page_needs_no_ticket() {
     token_stdout(broker.home(), &["revoke", "boss"]).await;
     browser.get("/api/v1/reviews").await.refused(401, "token_needed");
     assert_eq!(browser.whoami().await["signed_in"], false);
-    // With the next heartbeat.
     assert_eq!(socket.next().await.unwrap()["reason"], "token_revoked");
     broker.stop_and_check().await;
 }

@@ -45,7 +45,7 @@ async fn a_response_becomes_a_verdict_with_findings_and_metrics() {
     for part in ["You are the security reviewer.", "what security means", "two is zwei", "+zwei", "\"enum\"", "copy"] {
         assert!(prompt.contains(part), "no {part} in {prompt}");
     }
-    assert!(copy.contains("/reviewers/work/") && !std::path::Path::new(copy.trim()).exists());
+    assert!(copy.contains("/data-reviewers/work/") && !std::path::Path::new(copy.trim()).exists());
     let env = scene.read("env");
     assert!(env.contains("COUNTERSIGN_REVIEWER_ID=command-r1-"), "{env}");
     assert!(!env.contains("COUNTERSIGN_TOKEN") && !env.contains("COUNTERSIGN_MCP_URL"), "{env}");

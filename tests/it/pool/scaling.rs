@@ -226,7 +226,8 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
     let home = tempfile::tempdir().unwrap();
     let seen = home.path().join("seen");
     let script = format!("cat > {0}.prompt; env > {0}.new; pwd > {0}.cwd; mv {0}.new {0}; sleep 60", seen.display());
-    let settings = command_pool(&[json!("sh"), json!("-c"), json!(script)], "environment = [\"NAMED\"]");
+    let settings =
+        command_pool(&[json!("sh"), json!("-c"), json!(script)], "environment = [\"NAMED\"]\nsandbox = \"off\"");
     let prelude = "export SECRET_KEY=made-up NAMED=handed-on OPENAI_API_KEY=made-up AWS_PROFILE=x";
     let broker = TestBroker::with_prelude(prelude, &settings).await;
     broker.client().submit("look around").await;
@@ -249,7 +250,7 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
     assert!(names.iter().all(|name| allowed.contains(name)), "{environment}");
     assert!(environment.contains("NAMED=handed-on"));
     let cwd = std::fs::read_to_string(home.path().join("seen.cwd")).unwrap();
-    let work = broker.data_dir().join("reviewers/work").canonicalize().unwrap();
+    let work = broker.work_dir().join("work").canonicalize().unwrap();
     assert_eq!(Path::new(cwd.trim()).parent(), Some(&*work), "a folder of its own, never the author's");
     let prompt = std::fs::read_to_string(home.path().join("seen.prompt")).unwrap();
     assert!(prompt.contains("You are command-r1-") && !prompt.contains("{{"), "{prompt}");
@@ -269,7 +270,7 @@ async fn a_claim_gets_a_workspace_with_the_change_applied() {
     let proposal = proposal_with("count in German", json!({ "diff": diff }));
     let review = id(&client.call("create_review", proposal).await);
     let reviewer = status_becomes(&broker, &review, "claimed").await["claimed_by"].as_str().unwrap().to_owned();
-    let own = broker.data_dir().join("reviewers/work").join(&reviewer);
+    let own = broker.work_dir().join("work").join(&reviewer);
     let copy = own.join("R-1.1/greeting.txt");
     let text = wait_until("the copy is made", async || std::fs::read_to_string(&copy).ok()).await;
     assert!(text.contains("zwei") && !text.contains("something else"), "{text:?}");

@@ -196,6 +196,11 @@ impl TestBroker {
         self.home.path().join("data")
     }
 
+    /// The folders of its reviewers.
+    pub(crate) fn work_dir(&self) -> PathBuf {
+        self.home.path().join("data-reviewers")
+    }
+
     /// The live actor tree.
     pub(crate) async fn actors(&self) -> Value {
         reqwest::get(self.url("/debug/actors")).await.unwrap().json().await.unwrap()

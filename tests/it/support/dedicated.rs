@@ -93,7 +93,7 @@ impl DedicatedReviewers {
     }
 
     pub(crate) fn session_folder(&self, reviewer: &str) -> PathBuf {
-        self.broker.data_dir().join("reviewers/sessions").join(reviewer)
+        self.broker.work_dir().join("sessions").join(reviewer)
     }
 
     pub(crate) async fn propose(&self, personas: &[&str]) -> String {
@@ -146,7 +146,7 @@ impl DedicatedReviewers {
     pub(crate) async fn nothing_is_left(&self) {
         wait_until("no process is left", async || living_in(self.broker.home()).is_empty().then_some(())).await;
         for folder in ["work", "sessions"] {
-            let folder = self.broker.data_dir().join("reviewers").join(folder);
+            let folder = self.broker.work_dir().join(folder);
             let is_empty = async || fs::read_dir(&folder).map_or(true, |mut left| left.next().is_none()).then_some(());
             wait_until(&format!("{} is empty", folder.display()), is_empty).await;
         }

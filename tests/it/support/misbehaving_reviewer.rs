@@ -23,6 +23,7 @@ pub(crate) fn plan(argv: &[&str]) -> (String, ProcessSpec) {
         env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         cwd: std::env::temp_dir(),
         prompt: "review this".to_owned(),
+        sandbox: None,
     };
     (mark, plan)
 }

@@ -124,7 +124,7 @@ impl OneShots {
     /// No reviewer runs, no process is left, and no agent was ever started: the pool.
     pub(crate) async fn nothing_is_left(&self) -> Value {
         let pool = self.broker.until_pool("all have ended", |pool| pool["reviewers"] == json!([])).await;
-        let work = self.broker.data_dir().join("reviewers/work");
+        let work = self.broker.work_dir().join("work");
         let left = async || fs::read_dir(&work).map_or(true, |mut work| work.next().is_none()).then_some(());
         wait_until("no copy is left", left).await;
         wait_until("no process is left", async || living_in(self.broker.home()).is_empty().then_some(())).await;

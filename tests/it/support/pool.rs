@@ -18,8 +18,10 @@ pub(crate) fn pool_of(script: &str, more: &str) -> String {
     pool_running(&["sh", "-c", script], more)
 }
 
+/// Without a sandbox: such scripts write into the folder of their test.
 pub(crate) fn pool_running(argv: &[&str], more: &str) -> String {
-    format!("[pool]\nenabled = true\nruntime = \"command\"\ncommand = {}\n{more}\n", json!(argv))
+    let head = "[pool]\nenabled = true\nruntime = \"command\"\nsandbox = \"off\"";
+    format!("{head}\ncommand = {}\n{more}\n", json!(argv))
 }
 
 impl TestBroker {

@@ -3,8 +3,9 @@
 
 use super::Check;
 use crate::config_overrides::ConfigArgs;
-use config::{Config, Pool};
+use config::{Config, Pool, SandboxMode};
 use domain::runtime::Runtime;
+use sandbox::Support;
 use std::{ffi::OsStr, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio, time::Duration};
 use tokio::{process::Command, time::timeout};
 
@@ -32,6 +33,7 @@ pub(super) async fn checks(config: &Config, args: &ConfigArgs) -> Vec<Check> {
     }
     checks.extend(connected(args).await);
     checks.push(reviewers(&config.pool).await);
+    checks.extend(sandbox(&config.pool, &Support::of_this_system()));
     checks
 }
 
@@ -87,6 +89,29 @@ async fn reviewers(pool: &Pool) -> Check {
             None => Check::failure(GROUP, name, format!("{} does not start", found.display()), fix),
         },
     }
+}
+
+/// What the system can enforce, if the broker starts reviewers.
+fn sandbox(pool: &Pool, support: &Support) -> Option<Check> {
+    let name = "sandbox";
+    let fix = "use Linux 6.2 or newer with Landlock, or run reviewers as another user";
+    Some(match (pool.sandbox, support) {
+        _ if !pool.enabled => return None,
+        (SandboxMode::Off, _) => {
+            let message = "off: reviewers can read and change all your files";
+            Check::warning(GROUP, name, message, "set pool.sandbox to \"auto\"")
+        }
+        (SandboxMode::Required, Support::None(why)) => {
+            Check::failure(GROUP, name, format!("required, but {why}; no reviewer can start"), fix)
+        }
+        (SandboxMode::Auto, Support::None(why)) => {
+            Check::warning(GROUP, name, format!("{why}; reviewers can read and change all your files"), fix)
+        }
+        (SandboxMode::Auto | SandboxMode::Required, Support::Partial(missing)) => {
+            Check::ok(GROUP, name, format!("Landlock; the kernel does not limit {}", missing.join(", and ")))
+        }
+        (SandboxMode::Auto | SandboxMode::Required, Support::Full) => Check::ok(GROUP, name, "Landlock"),
+    })
 }
 
 fn describe(program: &Path, message: &str) -> String {
