@@ -25,7 +25,7 @@ const INTENT_CHARS: usize = 160;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewsRequest {
-    /// Only reviews with this status. Default: all. "pending" with caller_id: every review that you may claim.
+    /// Only this status. "pending" with caller_id: every review that you may claim.
     pub status: Option<Status>,
     /// Only reviews with one of these statuses, newest first. Not allowed with status.
     pub statuses: Option<Vec<Status>>,
@@ -57,16 +57,14 @@ pub struct ListReviewsRequest {
     /// With my_turn, the role you act in. "operator" also lists reviews that wait for an operator. Default: the role of
     /// your token or endpoint, else proposer and reviewer.
     pub role: Option<Authority>,
-    /// Wait until there is a review to claim (status "pending"), or one in which it is your turn (my_turn). Default
-    /// false.
+    /// Wait until there is a review to claim (status "pending"), or one in which it is your turn (my_turn).
     pub wait: Option<bool>,
-    /// The seq of your last response: only a newer event ends the wait. Default: any pending review ends it.
+    /// The seq of your last response: only a newer event ends the wait.
     pub since: Option<u64>,
-    /// How long to wait, in seconds, from 1 to {wait_max}. Default {wait_default}.
+    /// Seconds to wait, 1 to {wait_max}. Default {wait_default}.
     #[schemars(range(min = 1))]
     pub timeout_seconds: Option<u64>,
-    /// Your reviewer_id. With status "pending" the list then holds what you may claim: without reviews reserved for
-    /// another reviewer, but with reviews that others have started and that have a free seat for you (free_seats).
+    /// Your own id.
     pub caller_id: Option<String>,
 }
 
