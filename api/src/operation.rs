@@ -337,7 +337,7 @@ operations! {
     /// Operator: lists the broker's own pool of reviewer processes: its state (ready, backing_off, crash_loop with
     /// last_words, unavailable with the reason, disabled), the waiting work per project, each running reviewer with its
     /// reviews and statistics, and the reviewers that ended last.
-    ListReviewers(admin::NoArguments) -> reviewer_pool::ListReviewersResponse {
+    ListReviewers(reviewer_pool::ListReviewersRequest) -> reviewer_pool::ListReviewersResponse {
         tool "list_reviewers", "List reviewers", Operator, Read,
         GET "/reviewers" as "list_reviewers",
     }

@@ -40,6 +40,8 @@ pub struct ProposalRequest {
     pub persona: Option<String>,
     /// The next_cursor of the previous page, with unchanged other arguments.
     pub cursor: Option<String>,
+    /// Leave out this many of affected_files: the next_files_from of the previous response.
+    pub files_from: Option<usize>,
     /// Your own id. Optional.
     pub caller_id: Option<String>,
 }

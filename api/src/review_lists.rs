@@ -29,6 +29,10 @@ pub struct ListReviewsRequest {
     pub status: Option<Status>,
     /// Only reviews with one of these statuses, newest first. Not allowed with status.
     pub statuses: Option<Vec<Status>>,
+    /// Only reviews that are neither cancelled nor closed. Not allowed with status or statuses.
+    pub open: Option<bool>,
+    /// "priority": in the order of the queue, whatever the status. Default: "pending" in that order, others newest first.
+    pub order: Option<ListedOrder>,
     /// Only reviews of this branch.
     pub branch: Option<String>,
     /// Only reviews that this name proposed or holds a seat of.
@@ -68,6 +72,14 @@ pub struct ListReviewsRequest {
     pub caller_id: Option<String>,
 }
 
+/// The order of a list of reviews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ListedOrder {
+    Newest,
+    Priority,
+}
+
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewsResponse {
@@ -76,6 +88,8 @@ pub struct ListReviewsResponse {
     pub reviews: Vec<ReviewRow>,
     /// The position in the broker's log. Pass it as `since` when you wait again.
     pub seq: u64,
+    /// The number of reviews that match, on all pages. Absent with my_turn, and for a reviewer's list of what it may claim.
+    pub total: Option<u64>,
     /// Pass it as `cursor` for the next page. Absent on the last page.
     pub next_cursor: Option<String>,
     /// Only after a wait: whether it ended without news.
