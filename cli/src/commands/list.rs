@@ -86,15 +86,13 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 impl Args {
     fn request(&self, caller: &Caller) -> Result<ListReviewsRequest, CliError> {
         let given: Vec<_> = self.status.iter().map(|name| parse_variant("status", name)).collect::<Result<_, _>>()?;
+        let names_none = given.is_empty() && !self.claimable && !self.my_turn && !self.all;
         let (status, statuses) = match given.as_slice() {
             [only] => (Some(*only), None),
             [] if self.claimable => (Some(Status::Pending), None),
-            [] if self.my_turn => (None, None),
-            [] if self.all => (None, None),
             [] => (None, None),
             _ => (None, Some(given)),
         };
-        let names_none = given.is_empty() && !self.claimable && !self.my_turn && !self.all;
         Ok(ListReviewsRequest {
             status,
             statuses,
