@@ -146,7 +146,8 @@ impl Server {
 
     fn unknown_tool(&self, name: &str) -> ErrorData {
         let name: String = name.chars().take(80).collect();
-        let tools = OperationId::ALL.iter().filter(|tool| tool.is_tool() && tool.role().is_offered_to(self.endpoint.role()));
+        let tools =
+            OperationId::ALL.iter().filter(|tool| tool.is_tool() && tool.role().is_offered_to(self.endpoint.role()));
         let known: Vec<_> = tools.map(|tool| tool.name()).collect();
         ErrorData::invalid_params(
             format!("unknown tool {name:?}; known: {}", known.join(", ")),

@@ -24,7 +24,7 @@ const MAX_COMMITS: usize = 20;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// Your own stable name, not the proposer's. Use it again in submit_verdict.
     pub reviewer_id: Option<String>,
@@ -35,7 +35,7 @@ pub struct ClaimRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AddSeatRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// The persona of the new seat, for example "security", or "@ada" for one person or agent.
     pub reviewer: String,
@@ -183,7 +183,7 @@ impl ReReview {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReleaseRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// From claim_review: proves that the claim is still yours.
     pub claim_generation: Option<u32>,

@@ -261,7 +261,7 @@ impl IssueTotals {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateIssueRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// The issue, for example I-41.
     pub issue_id: String,

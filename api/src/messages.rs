@@ -18,7 +18,7 @@ use std::borrow::Cow;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MessageRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// The role you act in. An operator is a person who writes without a seat and out of turn.
     pub sender_role: Option<Authority>,
@@ -52,7 +52,7 @@ pub struct MessageResponse {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DiscussionRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// Only messages of this round. Default: all rounds.
     #[schemars(range(min = 1))]

@@ -22,7 +22,7 @@ use serde_with::skip_serializing_none;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProposalRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// An earlier round. Default: the current round.
     #[schemars(range(min = 1))]

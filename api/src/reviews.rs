@@ -80,7 +80,7 @@ impl CreateReviewResponse {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewStatusRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// Wait until the review changes, or it is your turn.
     pub wait: Option<bool>,
@@ -280,7 +280,7 @@ impl ReviewStatusResponse {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CloseReviewRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// The role you act in. Default "proposer", the only one that may close a review.
     pub closer_role: Option<Role>,
@@ -288,7 +288,7 @@ pub struct CloseReviewRequest {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CancelReviewRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// Why the review is no longer wanted. Its reviewers see it.
     pub reason: String,
@@ -298,7 +298,7 @@ pub struct CancelReviewRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CounterPatchRequest {
-    /// Its id, number or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// The seat whose counter-patch is meant, if several offered one.
     pub persona: Option<String>,

@@ -10,10 +10,7 @@ crate::string_enum! {
 impl Priority {
     /// The priority that follows from the proposer and the kind of proposal: plans block other work, verification of
     /// finished work does not.
-    pub fn infer(
-        Proposer { agent_type, agent_role, phase, task, .. }: &Proposer,
-        category: Option<Category>,
-    ) -> Self {
+    pub fn infer(Proposer { agent_type, agent_role, phase, task, .. }: &Proposer, category: Option<Category>) -> Self {
         let has = |text: &str, word: &str| text.to_lowercase().contains(word);
         let is_agent = |word| has(agent_type, word) || has(agent_role, word);
         if is_agent("planner") {

@@ -27,7 +27,13 @@ pub(crate) struct EventTags {
 impl EventTags {
     pub(super) fn new(record: &EventRecord) -> Self {
         let review = record.review().map(|(_, number, _)| number);
-        Self { topic: record.topic(), also: record.also(), kind: record.kind(), review, project: record.project.clone() }
+        Self {
+            topic: record.topic(),
+            also: record.also(),
+            kind: record.kind(),
+            review,
+            project: record.project.clone(),
+        }
     }
 }
 

@@ -32,7 +32,9 @@ const FOR_PERSONS_IN_A_REVIEW: &[OperationId] =
 /// Arguments that an agent's endpoint accepts and does not list: they serve operators, pages and the command line.
 const NOT_FOR_AGENTS: &[(OperationId, &[&str])] = &[
     (OperationId::ListReviews, &["statuses", "participant", "q", "projects", "details", "role", "branch", "open"]),
-    (OperationId::CreateReview, &["personas"]),
+    (OperationId::CreateReview, &["personas", "skip_diff_validation"]),
+    (OperationId::AddMessage, &["metadata"]),
+    (OperationId::CloseReview, &["closer_role"]),
     (OperationId::GetProposal, &["content_hash"]),
     (OperationId::GetReviewStatus, &["role"]),
 ];
@@ -43,7 +45,7 @@ fn describe(operation: OperationId, endpoint: Endpoint, placeholders: &Placehold
     if endpoint != Endpoint::Operator {
         leave_out(&mut input, operation);
     }
-    for field in ["sender_role", "closer_role", "role"] {
+    for field in ["sender_role", "role"] {
         if endpoint.role().is_some() || field == "sender_role" {
             fix_role(&mut input, field, endpoint.role());
         }
@@ -78,6 +80,9 @@ fn leave_out(input: &mut JsonObject, operation: OperationId) {
     let names = NOT_FOR_AGENTS.iter().filter(|(of, _)| *of == operation).flat_map(|(_, names)| *names);
     for name in names {
         remove_at(input, &["properties"], name);
+    }
+    for limit in ["ungrounded_blocks", "max_minutes", "max_cost_usd"] {
+        remove_at(input, &["properties", "policy", "properties"], limit);
     }
 }
 

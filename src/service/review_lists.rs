@@ -79,7 +79,8 @@ fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
     if wants_open && (request.status.is_some() || request.statuses.is_some()) {
         return Err(ErrorBody::invalid("open", "not allowed with status or statuses"));
     }
-    let open = || Status::ALL.iter().copied().filter(|status| !matches!(status, Status::Cancelled | Status::Closed)).collect();
+    let open =
+        || Status::ALL.iter().copied().filter(|status| !matches!(status, Status::Cancelled | Status::Closed)).collect();
     let projects = requested_projects(request.project, request.projects)?;
     Ok(ListQuery {
         status: request.status,

@@ -10,8 +10,8 @@ use api::{
     ErrorBody, ErrorCode,
     decode::Malformed,
     reviewer_pool::{
-        KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, QueuedSeat, Reviewer, ReviewerLogRequest, ReviewerLogResponse,
-        SpawnReviewerRequest, Waiting,
+        KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, QueuedSeat, Reviewer, ReviewerLogRequest,
+        ReviewerLogResponse, SpawnReviewerRequest, Waiting,
     },
 };
 use config::reviewer_log_files;
@@ -27,10 +27,7 @@ const DEFAULT_LOG_LINES: usize = 200;
 const MAX_LOG_LINES: usize = 10_000;
 const MAX_LOG_BYTES: usize = 1 << 20;
 
-pub(super) async fn list(
-    call: &Call<'_>,
-    request: ListReviewersRequest,
-) -> Result<ListReviewersResponse, CallError> {
+pub(super) async fn list(call: &Call<'_>, request: ListReviewersRequest) -> Result<ListReviewersResponse, CallError> {
     let limit = request.limit.unwrap_or(DEFAULT_ENDED);
     if !(1..=MAX_ENDED).contains(&limit) {
         return Err(ErrorBody::invalid("limit", &format!("is {limit}; allowed: 1 to {MAX_ENDED}")).into());

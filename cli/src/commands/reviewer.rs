@@ -68,9 +68,8 @@ pub(crate) async fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::List { watch, page, broker } => {
             let client = broker.connect().await?;
-            let fetch_page = async |cursor, limit| {
-                client.execute::<ListReviewers>(&ListReviewersRequest { limit, cursor }).await
-            };
+            let fetch_page =
+                async |cursor, limit| client.execute::<ListReviewers>(&ListReviewersRequest { limit, cursor }).await;
             let fetch = async || {
                 collect(page.limit, page.cursor.clone(), fetch_page, |page| (&mut page.ended, &mut page.next_cursor))
                     .await

@@ -38,7 +38,8 @@ async fn a_role_sees_its_own_tools_and_prompts() {
         assert_eq!(is_proposers && is_reviewers, both.contains(&tool.as_str()), "{tool}");
         assert!(is_proposers || is_reviewers, "{tool} has no role");
     }
-    let own = ["get_activity_feed", "get_audit_log", "get_review_stats", "list_reviewers", "spawn_reviewer", "kill_reviewer"];
+    let own =
+        ["get_activity_feed", "get_audit_log", "get_review_stats", "list_reviewers", "spawn_reviewer", "kill_reviewer"];
     for tool in own {
         assert!(operators.iter().any(|listed| listed == tool) && all.iter().all(|listed| listed != tool), "{tool}");
     }

@@ -123,8 +123,9 @@ async fn a_blank_required_text_is_refused() {
                 _ => &["invalid_argument", "unknown_role", "unknown_status"],
             };
             let blank = |text: &str| bad(field, json!(text), Expected::Refused(codes));
-            // For a role an empty text counts as missing.
-            let empty = if field.ends_with("_role") { bad(field, json!(""), Expected::Malformed) } else { blank("") };
+            // For a role, and a name that a token can replace, an empty text counts as missing.
+            let counts_as_missing = field.ends_with("_role") || field == "reviewer_id";
+            let empty = if counts_as_missing { bad(field, json!(""), Expected::Malformed) } else { blank("") };
             vec![empty, blank(" \n\t")]
         })
         .await;
@@ -387,7 +388,8 @@ async fn a_wrong_argument_is_a_tool_result_that_a_model_can_read_on_both_paths()
         for revision in [Some("2025-11-25"), None] {
             let request = reqwest::Client::new().post(broker.mcp_url()).json(&call);
             let request = request.header("accept", "application/json, text/event-stream");
-            let request = revision.into_iter().fold(request, |request, name| request.header("mcp-protocol-version", name));
+            let request =
+                revision.into_iter().fold(request, |request, name| request.header("mcp-protocol-version", name));
             let answer: Value = request.send().await.unwrap().json().await.unwrap();
             let mut result = answer["result"].clone();
             assert_eq!(result["isError"], true, "{answer}");

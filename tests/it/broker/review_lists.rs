@@ -109,7 +109,9 @@ async fn the_files_of_a_long_change_are_read_page_by_page() {
     let client = broker.client();
     let file = |n: usize| {
         let path = format!("many/{n:03}.txt");
-        format!("diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{n}\n")
+        format!(
+            "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{n}\n"
+        )
     };
     let diff: String = (0..250).map(file).collect();
     let made = client.call("create_review", proposal_with("many files", json!({ "diff": diff }))).await;

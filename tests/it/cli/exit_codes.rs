@@ -129,7 +129,8 @@ async fn every_command_reports_wrong_usage_and_wrong_settings_as_json_with_exit_
         let listed = help.split_once("\nCommands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap().to_owned());
         let names = listed.iter().flat_map(|list| list.lines());
         let names = names.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-        let names: Vec<_> = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect();
+        let names: Vec<_> =
+            names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect();
         if names.is_empty() {
             leaves.push(command);
         } else {
@@ -146,8 +147,9 @@ async fn every_command_reports_wrong_usage_and_wrong_settings_as_json_with_exit_
         assert!(error["error"].as_str().unwrap().contains("--no-such-option"), "{error}");
     }
     // A failure to start.
-    for line in [&["serve", "--json"][..], &["list", "--json"], &["doctor", "--json"]] {
-        let ended = command_in(home.path(), home.path(), line).var("COUNTERSIGN_SERVER_LISTEN", "nowhere").finish().await;
+    for line in [&["serve", "--json"][..], &["list", "--json"], &["init", "--json"]] {
+        let ended =
+            command_in(home.path(), home.path(), line).var("COUNTERSIGN_SERVER_LISTEN", "nowhere").finish().await;
         let error: Value = serde_json::from_str(&ended.err).unwrap_or_else(|_| panic!("{line:?}: {}", ended.err));
         assert_eq!((ended.code, &error["exit_code"], &error["code"]), (2, &json!(2), &json!("usage")), "{line:?}");
     }

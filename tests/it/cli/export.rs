@@ -82,7 +82,10 @@ async fn sarif_fits_its_schema_and_every_result_has_a_location_and_a_rule_with_t
     client.claim(&change, "ada").await;
     let issue = |title: &str| json!({ "title": title, "severity": "high", "type": "test_gap" });
     for (review, issues) in [
-        (&plan, json!([issue("No goal"), { "title": "Line", "severity": "low", "in": "description", "line_start": 3 }])),
+        (
+            &plan,
+            json!([issue("No goal"), { "title": "Line", "severity": "low", "in": "description", "line_start": 3 }]),
+        ),
         (&change, json!([issue("No test")])),
     ] {
         let verdict = json!({ "review_id": review, "verdict": "changes_requested", "reviewer_id": "ada", "reason": "no",

@@ -11,11 +11,15 @@ use serde_json::{Value, json};
 fn described(request: &str) -> usize {
     let request: Value = serde_json::from_str(request).unwrap();
     let tools = request["tools"].as_array().into_iter().flatten().map(Value::to_string);
-    tools.filter(|tool| tool.contains("mcp__countersign") || tool.contains("claim_generation")).map(|tool| tool.len()).sum()
+    tools
+        .filter(|tool| tool.contains("mcp__countersign") || tool.contains("claim_generation"))
+        .map(|tool| tool.len())
+        .sum()
 }
 
-/// The models' own tokenizers are not public; 3.6 bytes per token is less than they need for such text.
-async fn is_small(client: Client) {
+/// The tokenizer of Claude is not public; 3.6 bytes per token is less than models need for such text. That of Codex's
+/// models is: `o200k_base` takes 4.4 bytes of these lists per token.
+async fn is_small(client: Client, millibytes_per_token: usize) {
     if are_skipped(&format!("what {client:?} sends of the tools")) {
         return;
     }
@@ -25,23 +29,19 @@ async fn is_small(client: Client) {
         let model = ModelServer::start(script).await;
         ClientRun::new(client, &model, &broker.url(path)).start().finish().await.assert_ok();
         let bytes = model.requests().iter().map(|request| described(request)).max().unwrap_or(0);
-        println!("{client:?} {path}: {bytes} bytes, {} tokens", bytes * 10 / 36);
-        assert!((2_000..5_000 * 36 / 10).contains(&bytes), "{client:?} {path}: {bytes} bytes");
+        let tokens = bytes * 1_000 / millibytes_per_token;
+        println!("{client:?} {path}: {bytes} bytes, {tokens} tokens");
+        assert!((1_000..5_000).contains(&tokens), "{client:?} {path}: {bytes} bytes, {tokens} tokens");
     }
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
 async fn claude_code_sends_under_5000_tokens_of_tools_per_role() {
-    is_small(Client::Claude).await;
+    is_small(Client::Claude, 3_600).await;
 }
 
 #[tokio::test]
 async fn codex_sends_under_5000_tokens_of_tools_per_role() {
-    is_small(Client::Codex).await;
-}
-
-#[tokio::test]
-async fn codex_in_code_mode_sends_under_5000_tokens_of_tools_per_role() {
-    is_small(Client::CodexCodeMode).await;
+    is_small(Client::Codex, 4_400).await;
 }

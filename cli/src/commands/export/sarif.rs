@@ -84,7 +84,8 @@ fn result(bundle: &ReviewBundle, issue: &Issue) -> impl Serialize {
         let file = first.map(|file| file.path.as_str()).next();
         let part = if issue.text == Some(AnchoredText::Description) { "/description" } else { "" };
         let review = json!({ "name": review.number, "fullyQualifiedName": format!("{}{part}", review.number) });
-        result["locations"] = json!([{ "physicalLocation": artifact(file.unwrap_or(".")), "logicalLocations": [review] }]);
+        result["locations"] =
+            json!([{ "physicalLocation": artifact(file.unwrap_or(".")), "logicalLocations": [review] }]);
     }
     if issue.status != FindingStatus::Open {
         let note = issue.resolution.as_ref().and_then(|resolution| resolution.note.as_deref());
