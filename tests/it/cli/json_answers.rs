@@ -1,6 +1,6 @@
 //! Every `--json` answer matches the schema of the tool behind it.
 
-use crate::support::{broker::TestBroker, json_schema::violations, terminal::on_a_branch};
+use crate::support::{json_schema::violations, terminal::on_a_branch};
 use ::api::OperationId;
 use serde_json::{Value, json};
 
