@@ -97,10 +97,16 @@ impl Event {
 impl Event {
     /// What the event means besides its topic: a decision of the review also updates it.
     pub const fn also(&self) -> Option<Topic> {
-        let status = match self {
-            Self::VerdictGiven(given) if given.verdict.is_vote() => given.status,
-            Self::FindingUpdated(updated) if updated.settles => updated.status,
-            _ => return None,
+        let status = if let Self::VerdictGiven(given) = self
+            && given.verdict.is_vote()
+        {
+            given.status
+        } else if let Self::FindingUpdated(updated) = self
+            && updated.settles
+        {
+            updated.status
+        } else {
+            return None;
         };
         match status {
             Status::Approved | Status::ChangesRequested | Status::Rejected => Some(Topic::ReviewUpdated),

@@ -180,7 +180,7 @@ async fn fit(
         // Only a list of several pages has to be counted.
         let total = match &page.next_cursor {
             None if is_first && !query.my_turn => Some(page.items.len() as u64),
-            _ => service.broker.count_listed(&query).await?,
+            Some(_) | None => service.broker.count_listed(&query).await?,
         };
         let response = ListReviewsResponse {
             reviews,
