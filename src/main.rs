@@ -42,10 +42,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
-    let command = match Cli::from_arg_matches(&matches) {
-        Ok(cli) => cli.command,
-        Err(error) => error.exit(),
+    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches)?;
+        Ok((matches, cli))
+    });
+    let (matches, command) = match parsed {
+        Ok((matches, cli)) => (matches, cli.command),
+        Err(error) => return cli::usage_error(&error, std::env::args_os()),
     };
     let json = cli::asks_for_json(&matches);
     match command {

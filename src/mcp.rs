@@ -16,7 +16,7 @@ use crate::{
     trace_id::TraceId,
 };
 use actors::metrics::Outcome;
-use api::{ErrorBody, OperationId, client_repo_header, decode::Malformed};
+use api::{ErrorBody, OperationId, client_repo_header};
 use axum::http::request::Parts;
 use domain::review::Role;
 use futures::FutureExt as _;
@@ -42,28 +42,32 @@ const LIST_TTL_MS: u64 = 300_000;
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
-/// An MCP endpoint. An endpoint with a role offers only that role's tools.
+/// An MCP endpoint, by the tools that it lists. An endpoint of a role also accepts only that role's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
+    /// The tools of both roles.
     Any,
     Proposer,
     Reviewer,
+    /// The tools of a person who runs the broker, with every argument.
+    Operator,
 }
 
 impl Endpoint {
-    pub const ALL: &'static [Self] = &[Self::Any, Self::Proposer, Self::Reviewer];
+    pub const ALL: &'static [Self] = &[Self::Any, Self::Proposer, Self::Reviewer, Self::Operator];
 
     pub const fn path(self) -> &'static str {
         match self {
             Self::Any => "/mcp",
             Self::Proposer => "/mcp/proposer",
             Self::Reviewer => "/mcp/reviewer",
+            Self::Operator => "/mcp/operator",
         }
     }
 
     const fn role(self) -> Option<Role> {
         match self {
-            Self::Any => None,
+            Self::Any | Self::Operator => None,
             Self::Proposer => Some(Role::Proposer),
             Self::Reviewer => Some(Role::Reviewer),
         }
@@ -134,7 +138,8 @@ impl Server {
         match self.service.call(operation, arguments, call, client_left).await {
             Ok(response) => Ok(ToolAnswer::Success(response.0)),
             Err(CallError::Refused(body)) => Ok(ToolAnswer::Refused(Box::new(refusal(body, trace)))),
-            Err(CallError::Malformed(malformed)) => Err(traced(invalid_params(operation.name(), malformed), trace)),
+            // Not an error of the protocol: a model can correct its arguments only if its client shows them to it.
+            Err(CallError::Malformed(malformed)) => Ok(ToolAnswer::Refused(Box::new(refusal(malformed.into(), trace)))),
             Err(CallError::Internal) => Err(internal(trace)),
             Err(CallError::ClientLeft) => Err(ErrorData::internal_error("the call was cancelled", None)),
         }
@@ -142,7 +147,9 @@ impl Server {
 
     fn unknown_tool(&self, name: &str) -> ErrorData {
         let name: String = name.chars().take(80).collect();
-        let known: Vec<_> = self.tools.iter().map(|tool| tool.name.as_ref()).collect();
+        let tools =
+            OperationId::ALL.iter().filter(|tool| tool.is_tool() && tool.role().is_offered_to(self.endpoint.role()));
+        let known: Vec<_> = tools.map(|tool| tool.name()).collect();
         ErrorData::invalid_params(
             format!("unknown tool {name:?}; known: {}", known.join(", ")),
             Some(json!({ "code": "unknown_tool", "allowed": known })),
@@ -160,20 +167,13 @@ fn client_call_id(meta: &JsonObject) -> Option<String> {
     }
 }
 
-/// The whole error body, as text and as structured content, which every output schema allows.
+/// The whole error body, as text and as structured content.
 fn refusal(body: ErrorBody, trace: Option<TraceId>) -> CallToolResult {
     let body = match trace {
         Some(trace) => body.with("trace_id", trace.to_string()),
         None => body,
     };
     CallToolResult::structured_error(json!(body))
-}
-
-fn invalid_params(tool: &str, malformed: Malformed) -> ErrorData {
-    let Malformed { field, problem } = malformed;
-    let message = format!("{tool}: argument {field}: {problem}");
-    let data = json!({ "code": "invalid_params", "tool": tool, "field": field, "problem": problem });
-    ErrorData::invalid_params(message, Some(data))
 }
 
 /// Adds the id by which the broker's log can be searched.

@@ -43,6 +43,9 @@ pub struct Args {
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8321]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// Report a failure to start as JSON
+    #[arg(long)]
+    json: bool,
     /// Let the page show that this broker plays the demo
     #[arg(long, hide = true)]
     demo: bool,
@@ -289,6 +292,7 @@ fn settings(config: &Config, pool: PoolSettings) -> Settings {
     Settings {
         rules: Rules { lease: config.claims.lease, max_exchanges: config.reviews.max_exchanges },
         max_rounds: config.reviews.max_rounds,
+        choose_priority: config.reviews.choose_priority,
         idle_after: config.reviews.idle_after,
         max_live: config.reviews.max_live,
         default_wait: config.wait.default,

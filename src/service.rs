@@ -298,6 +298,11 @@ impl Call<'_> {
         Ok(by)
     }
 
+    /// Whether neither the endpoint nor a token gives the caller a role.
+    fn has_no_role(&self) -> bool {
+        self.context.endpoint_role.or(self.authz.role()).is_none()
+    }
+
     /// The role that the caller acts in: that of the endpoint or the token if either has one, else the given one.
     fn role(&self, field: &'static str, given: Option<Role>) -> Result<Role, CallError> {
         let own = match (self.context.endpoint_role, self.authz.role()) {
@@ -309,7 +314,10 @@ impl Call<'_> {
         };
         match (given, own) {
             (None, Some(own)) => Ok(own),
-            (None, None) => Err(Malformed::missing(field, "allowed: proposer, reviewer").into()),
+            (None, None) => {
+                let missing = Malformed::missing(field, "allowed: proposer, reviewer");
+                Err(missing.allowing(["proposer", "reviewer"]).into())
+            }
             (Some(role), Some(own)) if role != own => {
                 let error = format!("{field}: you act as the {own} here, not as the {role}");
                 Err(wrong_role(field, error, own.as_str()).into())

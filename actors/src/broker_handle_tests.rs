@@ -63,6 +63,7 @@ fn settings(folder: &Path) -> Settings {
     Settings {
         rules: Rules { lease: LONG, max_exchanges: 8 },
         max_rounds: 3,
+        choose_priority: true,
         idle_after: LONG,
         max_live: 10,
         default_wait: PATIENCE,
@@ -136,7 +137,7 @@ async fn a_pool_that_fails_is_replaced_and_what_its_reviewers_held_is_free() {
     let tree = broker.actors(10).await.expect("drawn").root;
     let pool = tree.children.iter().find(|node| node.kind == "pool").expect("there");
     assert_eq!((pool.restarts, pool.children.len()), (1, 1));
-    let ended = broker.reader().list_ended_reviewers(20).await.expect("read");
+    let ended = broker.reader().list_ended_reviewers(None, 20).await.expect("read").0;
     assert_eq!(ended.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), [first]);
     running.shutdown().await;
 }

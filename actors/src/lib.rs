@@ -60,6 +60,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Settings {
     pub rules: Rules,
     pub max_rounds: u32,
+    /// Whether a proposal may choose its priority.
+    pub choose_priority: bool,
     pub idle_after: Duration,
     pub max_live: usize,
     pub default_wait: Duration,

@@ -89,6 +89,10 @@ impl Submissions {
                 "a proposer cannot review its own proposal; name another reviewer".into(),
             ));
         }
+        if request.priority.is_some() && !settings.choose_priority {
+            let problem = "not allowed: this broker infers it (reviews.choose_priority = false); omit it";
+            return Err(invalid("priority", problem.to_owned()));
+        }
         let project = self.projects.name_for(proposer.project.as_deref(), client_repo)?;
         let id = review_id(project.as_deref(), request.idempotency_key.as_deref());
         let preparing = Box::pin(self.prepare_first(project.as_deref(), id, request));
@@ -101,7 +105,7 @@ impl Submissions {
             id,
             policy: policy(request.policy.unwrap_or_default(), personas.len(), settings.max_rounds)?,
             number: ReviewNumber(self.last_review.fetch_add(1, Relaxed) + 1),
-            priority: request.priority.unwrap_or_else(|| Priority::infer(proposer)),
+            priority: request.priority.unwrap_or_else(|| Priority::infer(proposer, request.category)),
             proposer: Proposer { project, ..proposer.clone() },
             category: request.category,
             personas,

@@ -24,10 +24,9 @@ const MAX_COMMITS: usize = 20;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
-    /// Your own stable name. It must differ from the proposer's. Use it again in submit_verdict. Required unless your
-    /// token says who you are.
+    /// Your own stable name, not the proposer's. Use it again in submit_verdict.
     pub reviewer_id: Option<String>,
     /// The seat to take if the review has several. Default: the first free seat.
     pub persona: Option<String>,
@@ -36,10 +35,9 @@ pub struct ClaimRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AddSeatRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
-    /// The persona of the new seat, for example "security", or "@name" for one person or agent, which only that name
-    /// can claim.
+    /// The persona of the new seat, for example "security", or "@ada" for one person or agent.
     pub reviewer: String,
     /// The role you act in: proposer or operator.
     pub role: Option<Authority>,
@@ -185,9 +183,9 @@ impl ReReview {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReleaseRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
-    /// The claim_generation from claim_review. It proves that the claim is still yours.
+    /// From claim_review: proves that the claim is still yours.
     pub claim_generation: Option<u32>,
     /// The name you claimed with. Required without claim_generation.
     pub reviewer_id: Option<String>,

@@ -4,12 +4,12 @@
 //! a list, and JSON inside a string. One pass over the value corrects them by the request's schema before serde reads
 //! it.
 
-use crate::error::ErrorBody;
+use crate::error::{ErrorBody, ErrorCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// Bounds on an error message, which may quote what the caller sent.
-const MAX_PROBLEM_CHARS: usize = 400;
+const MAX_PROBLEM_CHARS: usize = 600;
 const MAX_FIELD_CHARS: usize = 100;
 const QUOTED_CHARS: usize = 80;
 
@@ -31,6 +31,8 @@ pub struct Malformed {
     /// The path of the argument, for example `metrics.cost_usd`.
     pub field: String,
     pub problem: String,
+    /// The allowed values, or the known fields in place of an unknown one.
+    pub allowed: Vec<String>,
 }
 
 impl Malformed {
@@ -39,11 +41,25 @@ impl Malformed {
         Self {
             field: field.chars().take(MAX_FIELD_CHARS).collect(),
             problem: problem.chars().take(MAX_PROBLEM_CHARS).collect(),
+            allowed: Vec::new(),
         }
+    }
+
+    /// The problem says what is allowed as well.
+    pub fn allowing(self, allowed: impl IntoIterator<Item: Into<String>>) -> Self {
+        Self { allowed: allowed.into_iter().map(Into::into).collect(), ..self }
     }
 
     pub fn missing(field: &str, hint: &str) -> Self {
         Self::new(field, format!("missing; {hint}"))
+    }
+}
+
+impl From<Malformed> for ErrorBody {
+    fn from(Malformed { field, problem, allowed }: Malformed) -> Self {
+        let body = Self::new(ErrorCode::InvalidParams, format!("{field}: {problem}"));
+        let body = body.with("field", field).with("problem", problem);
+        if allowed.is_empty() { body } else { body.with("allowed", allowed) }
     }
 }
 
@@ -71,8 +87,14 @@ pub fn decode<T: DeserializeOwned>(
         }
         let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
         // serde reports a missing field at the object that should have it.
-        let field = missing.map_or(path.clone(), |name| join(&path, name));
-        Malformed::new(&field, message).into()
+        let Some(name) = missing else { return Malformed::new(&path, message).into() };
+        let field = join(&path, name);
+        match allowed_values(schema, &field) {
+            Some(allowed) => {
+                Malformed::missing(&field, &format!("allowed: {}", allowed.join(", "))).allowing(allowed).into()
+            }
+            None => Malformed::missing(&field, "this argument is required").into(),
+        }
     })
 }
 
@@ -134,7 +156,7 @@ fn unknown_field(path: &str, name: &str, properties: &Map<String, Value>) -> Mal
         [] => "this call takes no arguments".to_owned(),
         known => format!("expected one of {}", known.join(", ")),
     };
-    Malformed::new(&join(path, name), format!("unknown field `{shown}`, {expected}"))
+    Malformed::new(&join(path, name), format!("unknown field `{shown}`, {expected}")).allowing(properties.keys())
 }
 
 fn correct(schema: &Map<String, Value>, value: &mut Value, path: &str) -> Result<(), DecodeError> {
@@ -264,7 +286,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_field() {
-        check::<VerdictRequest>(json!({ "review_id": "R-1" }), "verdict", "missing field");
+        check::<VerdictRequest>(json!({ "review_id": "R-1" }), "verdict", "missing; allowed: approved");
         check::<CreateReviewRequest>(json!({ "intent": 3 }), "intent", "expected a string");
         check::<CreateReviewRequest>(json!({ "intent": "a", "colour": "red" }), "colour", "expected one of");
         let skip = json!({ "intent": "a", "skip_diff_validation": "maybe" });

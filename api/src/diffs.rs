@@ -83,6 +83,9 @@ pub struct Files {
     pub affected_files: Vec<AffectedFile>,
     /// The number of all affected files.
     pub affected_files_total: usize,
+    /// Only if affected_files is cut: get_proposal returns the following files with files_from=<this number>.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_files_from: Option<usize>,
     /// What a reviewer should check twice: symlinks, mode changes, agent or CI configuration, hidden characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
@@ -96,14 +99,25 @@ pub struct Files {
 
 impl From<&Content> for Files {
     fn from(content: &Content) -> Self {
+        Self::starting_at(content, 0)
+    }
+}
+
+impl Files {
+    /// Without the first `from` files.
+    pub fn starting_at(content: &Content, from: usize) -> Self {
+        let files = content.files.get(from..).unwrap_or_default();
         let flags = fitting(content.flags.iter().cloned(), MAX_FLAGS, MAX_FLAGS_BYTES);
-        Self {
-            affected_files: fitting(content.files.iter().cloned(), MAX_FILES, MAX_FILES_BYTES),
+        let listed = Self {
+            affected_files: fitting(files.iter().cloned(), MAX_FILES, MAX_FILES_BYTES),
             affected_files_total: content.files.len(),
+            next_files_from: None,
             flags_total: (flags.len() < content.flags.len()).then_some(content.flags.len()),
             flags,
             diff_note: content.diff_note.clone(),
-        }
+        };
+        let next = from + listed.affected_files.len();
+        Self { next_files_from: Some(next).filter(|next| *next < content.files.len()), ..listed }
     }
 }
 

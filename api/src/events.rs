@@ -37,6 +37,9 @@ pub struct Event {
     /// What the event means to a client that displays reviews.
     #[serde(rename = "type")]
     pub topic: Topic,
+    /// What it means as well: a decision is also `review_updated`. Filters find it by both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also: Option<Topic>,
     /// `null` for events of the reviewer pool, like the other fields of a review.
     pub review_id: Option<ReviewId>,
     pub number: Option<ReviewNumber>,

@@ -7,6 +7,7 @@ fn event(data: EventData) -> Event {
         seq: 7,
         at: jiff::Timestamp::UNIX_EPOCH,
         topic: Topic::ReviewUpdated,
+        also: None,
         review_id: None,
         number: Some(ReviewNumber(1)),
         project: None,

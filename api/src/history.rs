@@ -17,7 +17,7 @@ use std::borrow::Cow;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// The next_cursor of the previous page.
     pub cursor: Option<String>,

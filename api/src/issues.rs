@@ -261,12 +261,12 @@ impl IssueTotals {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateIssueRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// The issue, for example I-41.
     pub issue_id: String,
-    /// Reviewer of the seat that raised it, or operator: "open" (confirm or reopen), "fixed", "wont_fix" (withdraw) or
-    /// "duplicate". Proposer: "fixed", "wont_fix" or "disputed", which the reviewer then confirms or withdraws.
+    /// Its reviewer, or an operator: open (confirm or reopen), fixed, wont_fix (withdraw) or duplicate. Proposer: fixed,
+    /// wont_fix or disputed.
     pub status: RequestedStatus,
     /// The reason. A proposer must give one for "disputed" and "wont_fix".
     pub note: Option<String>,

@@ -18,22 +18,21 @@ use std::borrow::Cow;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MessageRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// The role you act in. An operator is a person who writes without a seat and out of turn.
     pub sender_role: Option<Authority>,
     /// The message.
     pub body: String,
-    /// What the message refers to: an issue, a file with lines, or lines of the description.
+    /// What it refers to: an issue, a file with lines, or lines of the description.
     pub anchor: Option<MessageAnchor>,
-    /// A JSON object to store with the message, for example {"files": [...], "lines": [...]}.
+    /// A JSON object to store with the message.
     pub metadata: Option<Map<String, Value>>,
     /// The seat whose discussion is meant, if the review has several seats.
     pub persona: Option<String>,
-    /// Instead of persona. A proposer writes to all "reviewers". An operator writes to the "proposer", the "reviewers",
-    /// or "everyone" (the default).
+    /// Instead of persona: a proposer can write to all "reviewers", an operator to any of these. Default "everyone".
     pub to: Option<Recipient>,
-    /// Your own id. A reviewer gives the id that holds the seat. Required for an operator without a token.
+    /// Your own id. Required for an operator without a token.
     pub caller_id: Option<String>,
 }
 
@@ -53,7 +52,7 @@ pub struct MessageResponse {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DiscussionRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// Only messages of this round. Default: all rounds.
     #[schemars(range(min = 1))]

@@ -22,26 +22,28 @@ use serde_with::skip_serializing_none;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProposalRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// An earlier round. Default: the current round.
     #[schemars(range(min = 1))]
     pub round: Option<u32>,
-    /// Only this file's part of the diff, by its path in affected_files.
+    /// Only this file's part of the diff.
     pub file: Option<String>,
-    /// Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted".
+    /// "submitted": the content before a counter-patch was accepted. Default "active".
     pub content: Option<ContentChoice>,
-    /// Only what changed since this earlier round: diff then leads from its files to those of the requested round.
+    /// Only what changed since this earlier round.
     #[schemars(range(min = 1))]
     pub since_round: Option<u32>,
-    /// Only this content: if the requested content has another hash, the call is refused as stale_content.
+    /// Refuse (stale_content) if the content has another hash.
     pub content_hash: Option<ContentHash>,
-    /// The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch.
+    /// The seat whose counter-patch to show. Default: the latest.
     pub persona: Option<String>,
-    /// Only the reason of this verdict, in full: its version in get_review_timeline.
+    /// Only the whole reason of this verdict: its version in get_review_timeline.
     pub verdict: Option<u64>,
-    /// The next_cursor of the previous page, with all other arguments unchanged.
+    /// The next_cursor of the previous page, with unchanged other arguments.
     pub cursor: Option<String>,
+    /// Leave out this many of affected_files: the next_files_from of the previous response.
+    pub files_from: Option<usize>,
     /// Your own id. Optional.
     pub caller_id: Option<String>,
 }

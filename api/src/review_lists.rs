@@ -25,10 +25,14 @@ const INTENT_CHARS: usize = 160;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewsRequest {
-    /// Only reviews with this status. Default: all. "pending" with caller_id: every review that you may claim.
+    /// Only this status. "pending" with caller_id: every review that you may claim.
     pub status: Option<Status>,
     /// Only reviews with one of these statuses, newest first. Not allowed with status.
     pub statuses: Option<Vec<Status>>,
+    /// Only reviews that are neither cancelled nor closed. Not allowed with status or statuses.
+    pub open: Option<bool>,
+    /// "priority": in the order of the queue, whatever the status. Default: "pending" in that order, others newest first.
+    pub order: Option<ListedOrder>,
     /// Only reviews of this branch.
     pub branch: Option<String>,
     /// Only reviews that this name proposed or holds a seat of.
@@ -57,17 +61,23 @@ pub struct ListReviewsRequest {
     /// With my_turn, the role you act in. "operator" also lists reviews that wait for an operator. Default: the role of
     /// your token or endpoint, else proposer and reviewer.
     pub role: Option<Authority>,
-    /// Wait until there is a review to claim (status "pending"), or one in which it is your turn (my_turn). Default
-    /// false.
+    /// Wait until there is a review to claim (status "pending"), or one in which it is your turn (my_turn).
     pub wait: Option<bool>,
-    /// The seq of your last response: only a newer event ends the wait. Default: any pending review ends it.
+    /// The seq of your last response: only a newer event ends the wait.
     pub since: Option<u64>,
-    /// How long to wait, in seconds, from 1 to {wait_max}. Default {wait_default}.
+    /// Seconds to wait, 1 to {wait_max}. Default {wait_default}.
     #[schemars(range(min = 1))]
     pub timeout_seconds: Option<u64>,
-    /// Your reviewer_id. With status "pending" the list then holds what you may claim: without reviews reserved for
-    /// another reviewer, but with reviews that others have started and that have a free seat for you (free_seats).
+    /// Your own id.
     pub caller_id: Option<String>,
+}
+
+/// The order of a list of reviews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ListedOrder {
+    Newest,
+    Priority,
 }
 
 #[skip_serializing_none]
@@ -78,6 +88,8 @@ pub struct ListReviewsResponse {
     pub reviews: Vec<ReviewRow>,
     /// The position in the broker's log. Pass it as `since` when you wait again.
     pub seq: u64,
+    /// The number of reviews that match, on all pages. Absent with my_turn, and for a reviewer's list of what it may claim.
+    pub total: Option<u64>,
     /// Pass it as `cursor` for the next page. Absent on the last page.
     pub next_cursor: Option<String>,
     /// Only after a wait: whether it ended without news.

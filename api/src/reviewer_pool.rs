@@ -8,6 +8,16 @@ use serde_with::skip_serializing_none;
 use std::borrow::Cow;
 
 #[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ListReviewersRequest {
+    /// Maximum number of rows in `ended`, 1 to 200. Default 20.
+    #[schemars(range(min = 1))]
+    pub limit: Option<u32>,
+    /// The next_cursor of the previous page: continues `ended`.
+    pub cursor: Option<String>,
+}
+
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewersResponse {
     /// disabled, starting, ready, backing_off, crash_loop or unavailable.
@@ -30,6 +40,14 @@ pub struct ListReviewersResponse {
     pub queued: Vec<QueuedSeat>,
     /// The reviewers that ended last, the latest first.
     pub ended: Vec<Reviewer>,
+    /// The number of reviewers that have ended, on all pages. Absent for a token of one project.
+    pub ended_total: Option<u64>,
+    /// The number of dedicated reviewers, if more than are listed.
+    pub dedicated_total: Option<usize>,
+    /// The number of queued seats, if more than are listed.
+    pub queued_total: Option<usize>,
+    /// Pass it as `cursor` for the next page of `ended`. Absent on the last page.
+    pub next_cursor: Option<String>,
     /// The last output lines of the last reviewer that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_words: Vec<String>,
@@ -102,7 +120,7 @@ pub struct Reviewer {
     pub ended_at: Option<jiff::Timestamp>,
     /// How it ended, for example "exit code 0" or "killed by SIGKILL".
     pub exit: Option<String>,
-    /// Its last output lines. For a running reviewer: its client's last error, until it recovers.
+    /// Its last output lines, if it failed. For a running reviewer: its client's last error, until it recovers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_words: Vec<String>,
 }

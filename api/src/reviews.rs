@@ -80,16 +80,16 @@ impl CreateReviewResponse {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewStatusRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
-    /// Wait until the review changes. Returns at once if it is your turn (waiting_on). Default false.
+    /// Wait until the review changes, or it is your turn.
     pub wait: Option<bool>,
-    /// The version of your last response: only a newer version ends the wait, so no change is missed.
+    /// The version of your last response: only a newer one ends the wait.
     pub since: Option<u64>,
-    /// How long to wait, in seconds, from 1 to {wait_max}. Default {wait_default}.
+    /// Seconds to wait, 1 to {wait_max}. Default {wait_default}.
     #[schemars(range(min = 1))]
     pub timeout_seconds: Option<u64>,
-    /// Your own id. With it the broker knows when it is your turn, and counts your unread messages.
+    /// Your own id, so that the broker knows when it is your turn.
     pub caller_id: Option<String>,
     /// With wait, the role you act in: "operator" also ends the wait when an operator must act. Default: the role of your
     /// token or endpoint, else proposer and reviewer.
@@ -283,9 +283,9 @@ impl ReviewStatusResponse {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CloseReviewRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
-    /// The role you act in. Only "proposer" may close a review.
+    /// The role you act in. Default "proposer", the only one that may close a review.
     pub closer_role: Option<Role>,
     /// Your own id, for the log [default: the name of your token, or else the proposer's].
     pub caller_id: Option<String>,
@@ -296,7 +296,7 @@ pub struct CloseReviewRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CancelReviewRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
     /// Why the review is no longer wanted. Its reviewers see it.
     pub reason: String,
@@ -308,9 +308,9 @@ pub struct CancelReviewRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CounterPatchRequest {
-    /// The review: its id, its number, or a unique prefix of the id.
+    /// Its id, number or a unique id prefix.
     pub review_id: String,
-    /// The persona whose counter-patch is meant. Needed if several seats have offered one.
+    /// The seat whose counter-patch is meant, if several offered one.
     pub persona: Option<String>,
     /// Your own id, for the log [default: the name of your token, or else the proposer's].
     pub caller_id: Option<String>,

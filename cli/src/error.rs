@@ -58,7 +58,10 @@ impl CliError {
     fn to_json(&self) -> String {
         let mut object = match self.error.downcast_ref::<ErrorBody>() {
             Some(body) => json!(body),
-            None => json!({ "error": format!("{:#}", self.error), "code": self.code_name() }),
+            None => {
+                let (error, code) = (format!("{:#}", self.error), self.code_name());
+                json!({ "error": error, "code": code, "retryable": self.is_retryable() })
+            }
         };
         object["exit_code"] = self.code.into();
         object.to_string()
@@ -76,9 +79,9 @@ impl CliError {
     }
 }
 
-/// Parses an argument that names a variant of an enum. An unknown name is refused as the broker refuses it.
+/// Parses an argument that names a variant of an enum. An unknown name is wrong usage, with the broker's words.
 pub(crate) fn parse_variant<T: StringEnum>(field: &str, name: &str) -> Result<T, CliError> {
-    T::parse(name).ok_or_else(|| ErrorBody::unknown_value(field, name, T::NAMES).into())
+    T::parse(name).ok_or_else(|| CliError::usage(ErrorBody::unknown_value(field, name, T::NAMES)))
 }
 
 /// Like [`parse_variant`], for an argument that may be absent.

@@ -15,7 +15,7 @@ mod undo_manifest;
 
 use crate::{CliError, client::discovery as locate, config_overrides::ConfigArgs};
 use anyhow::anyhow;
-use clients::{Client, SettingsDirs};
+use clients::{AgentRole, Client, SettingsDirs};
 use domain::text::count;
 use edit::{Fragment, FragmentState};
 use file_change::{Change, InitTarget, Kind};
@@ -37,6 +37,9 @@ pub struct Args {
     /// Set up only these clients [default: all that are found]
     #[arg(long, value_name = "CLIENT", value_delimiter = ',')]
     client: Vec<Client>,
+    /// Which tools agents get: one side's, so that they take little room in their context, or both
+    #[arg(long, value_name = "ROLE", default_value = "proposer")]
+    role: AgentRole,
     /// Connect clients to the broker's address instead of the stdio bridge
     #[arg(long)]
     http: bool,
@@ -180,16 +183,19 @@ impl Environment {
     }
 }
 
+const PROPOSERS: &str =
+    "these clients can propose; `--role reviewer` with `--client` makes one a reviewer, `--role both` makes them both";
+
 /// Every target that `init` knows here, whether or not its option was given.
 async fn all_targets(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<InitTarget>, CliError> {
     let Environment { dirs, repo, .. } = environment;
     let options = args.broker_options()?;
     let command = if args.user { SelfCommand::absolute(&options)? } else { SelfCommand::portable(&options)? };
     // The stdio bridge is the default: it starts the broker and is independent of the port.
-    let url = if args.http { Some(broker_url(&args.config).await?) } else { None };
+    let url = if args.http { Some(broker_url(&args.config, args.role).await?) } else { None };
     let mut targets = Vec::new();
     for client in clients(args, dirs, report)? {
-        targets.push(client.server(dirs, &command, url.as_deref()));
+        targets.push(client.server(dirs, &command, url.as_deref(), args.role));
         targets.extend(client.hooks(dirs, &command, args.start));
         targets.extend(agent_instructions::skills(client, dirs));
         if client == Client::Claude {
@@ -198,6 +204,9 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
         if !args.remove && !args.check {
             report.notes.extend(client.note(dirs).map(str::to_owned));
         }
+    }
+    if args.role == AgentRole::Proposer && !args.remove && !args.check && !targets.is_empty() {
+        report.notes.push(PROPOSERS.to_owned());
     }
     if let Some(repo) = repo {
         let hooks = git_hooks::plan(repo, &options, args.fail_closed).await?;
@@ -215,11 +224,14 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
     Ok(targets)
 }
 
-async fn broker_url(config: &ConfigArgs) -> Result<String, CliError> {
+async fn broker_url(config: &ConfigArgs, role: AgentRole) -> Result<String, CliError> {
     let server = config.resolve(None)?.config.server;
     let running = locate::find(&locate::client()?, &server.data_dir).await;
     let url = running.map_or_else(|| format!("http://{}", server.listen), |broker| broker.url);
-    Ok(format!("{url}/mcp"))
+    Ok(match role.as_option() {
+        Some(role) => format!("{url}/mcp/{role}"),
+        None => format!("{url}/mcp"),
+    })
 }
 
 /// The clients that are named, else those that are found. A removal considers all of them.

@@ -29,7 +29,7 @@ use client::BrokerArgs;
 use commands::*;
 use identity_args::IdentityArgs;
 use mcp_bridge as mcp;
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 const USAGE: u8 = 2;
 pub const TAKEN: u8 = 3;
@@ -145,6 +145,18 @@ pub fn asks_for_json(matches: &ArgMatches) -> bool {
         Some((_, inner)) => asks_for_json(inner),
         None => matches.try_get_one::<bool>("json").ok().flatten().copied().unwrap_or_default(),
     }
+}
+
+/// Reports what clap says of a command line: help, or wrong usage, as JSON if the line contains `--json`.
+pub fn usage_error(error: &clap::Error, mut line: impl Iterator<Item = OsString>) -> ExitCode {
+    let wants_json = line.by_ref().take_while(|word| word != "--").any(|word| word == "--json");
+    if !wants_json || !error.use_stderr() {
+        error.exit();
+    }
+    // The usage and the hint to --help follow an empty line.
+    let text = error.render().to_string();
+    let problem = text.split("\n\nUsage:").next().unwrap_or(&text).trim_start_matches("error:").trim();
+    CliError::usage(anyhow::anyhow!("{problem}; see --help")).end(true)
 }
 
 /// Runs a command to its end. `definition` describes the whole command line.

@@ -26,8 +26,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Offer only the tools of this role
-    #[arg(long, value_name = "ROLE", value_parser = ["proposer", "reviewer"])]
+    /// List only the tools of this role [default: those of the proposer and the reviewer]
+    #[arg(long, value_name = "ROLE", value_parser = ["proposer", "reviewer", "operator"])]
     role: Option<String>,
     /// Address of the broker [default: the broker of the data folder, started if none runs]
     #[arg(long, value_name = "URL")]

@@ -38,6 +38,16 @@ pub(crate) async fn execute_and_print<O: Operation>(
     terminal::write(&render(&client.execute::<O>(request).await?))
 }
 
+/// Says that a list is cut, of how many rows, and how to go on. Empty if it is whole.
+pub(crate) fn cut_note(shown: usize, total: Option<u64>, cursor: Option<&str>) -> String {
+    let Some(cursor) = cursor else { return String::new() };
+    let shown = match total {
+        Some(total) => format!("{shown} of {total}"),
+        None => format!("the first {shown}"),
+    };
+    format!("shows {shown}; -n N shows more, --cursor {} continues\n", escape(cursor))
+}
+
 /// The line that tells how to read the next page of a list.
 pub(crate) fn next_page(cursor: Option<&str>) -> String {
     cursor.map(|cursor| format!("there are more: --cursor {}\n", escape(cursor))).unwrap_or_default()

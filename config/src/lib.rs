@@ -128,6 +128,7 @@ pub struct Reviews {
     pub max_live: usize,
     pub max_rounds: u32,
     pub max_exchanges: u32,
+    pub choose_priority: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -132,6 +132,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("reviews.max_live", Integer(1, 1_000_000), OperatorOnly),
     rule("reviews.max_rounds", Integer(1, 1000), ProjectLowers),
     rule("reviews.max_exchanges", Integer(1, 1000), ProjectLowers),
+    rule("reviews.choose_priority", Bool, OperatorOnly),
     rule("limits.diff_bytes", Integer(1024, 256 << 20), ProjectLowers),
     rule("limits.intent_chars", Integer(1, 100_000), ProjectLowers),
     rule("limits.text_chars", Integer(1, 10_000_000), ProjectLowers),

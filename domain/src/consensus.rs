@@ -29,24 +29,22 @@ pub enum Rule {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyRequest {
-    /// "require_all" (the default), "min_approvals", or "majority" (more than half of the seats). Under each rule one
-    /// "rejected" ends the review.
+    /// Default require_all. Under each rule one "rejected" ends the review.
     pub rule: Option<RuleName>,
-    /// Approvals needed, from 1 to the number of seats. Required by the rule "min_approvals" and not allowed otherwise.
+    /// Approvals needed. Only with the rule "min_approvals".
     #[schemars(range(min = 1))]
     pub min_approvals: Option<u32>,
-    /// From this round on, a request for changes also escalates to a person. The broker's setting is the default and
-    /// the maximum.
+    /// From this round on, a request for changes also escalates to a person.
     #[schemars(range(min = 1))]
     pub max_rounds: Option<u32>,
-    /// Whether an open critical issue blocks approval. Default: true with several seats, false with one.
+    /// An open critical issue blocks approval. Default: with several seats.
     pub block_on_critical: Option<bool>,
-    /// Whether a critical issue blocks even if its file, lines or quote were not found. Default true.
+    /// Also if its location was not found. Default true.
     pub ungrounded_blocks: Option<bool>,
-    /// Minutes without approval after which the review escalates to a person.
+    /// Minutes without approval after which a person is asked.
     #[schemars(range(min = 1))]
     pub max_minutes: Option<u32>,
-    /// Cost of all verdicts, in dollars, at which the review escalates to a person.
+    /// Cost in dollars at which a person is asked.
     pub max_cost_usd: Option<f64>,
 }
 

@@ -17,54 +17,51 @@ use std::fmt;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CreateReviewRequest {
-    /// What the change is for, in one or two sentences: the title of the review. Required unless review_id is given;
-    /// a revision keeps it.
+    /// What the change is for, in one or two sentences. Required without review_id.
     pub intent: Option<String>,
     /// In a revision: what you changed in this round, and why.
     pub change_note: Option<String>,
-    /// The kind of agent that proposes, for example "gsd-executor". Required unless review_id is given.
+    /// The kind of agent that proposes, for example "gsd-executor". Required without review_id.
     pub agent_type: Option<String>,
-    /// The role the agent acts in, for example "proposer". Required unless review_id is given.
+    /// The role the agent acts in. Default "proposer".
     pub agent_role: Option<String>,
-    /// The phase of the work, for example "3" or "verify". Required unless review_id is given.
+    /// The phase of the work, for example "3" or "verify". Default "work".
     pub phase: Option<String>,
     /// The plan the change belongs to.
     pub plan: Option<String>,
     /// The task the change belongs to.
     pub task: Option<String>,
-    /// A project registered with the broker. Default: the repository you work in, if the client names it (the stdio
-    /// bridge does), else the repository the broker was started in.
+    /// A registered project. Default: the repository you work in, else the one the broker was started in.
     pub project: Option<String>,
     /// Your own stable id. A reviewer cannot use this name. Default: agent_type.
     pub proposer_id: Option<String>,
     /// The kind of proposal.
     pub category: Option<Category>,
-    /// The position in the queue. Default: inferred (critical for a planner's proposals, low for verifications). Not
-    /// allowed with review_id.
+    /// The position in the queue. Default: inferred. Not allowed with review_id.
     pub priority: Option<Priority>,
     /// The plan, report or reasoning, as long as needed. Markdown is fine.
     pub description: Option<String>,
-    /// A unified diff as `git diff` prints it, against `base`.
+    /// A diff as `git diff` prints it, against `base`.
     pub diff: Option<String>,
-    /// The commit the diff applies to. Default: the current HEAD of the project's repository.
+    /// The commit the diff applies to. Default: HEAD.
     pub base: Option<String>,
-    /// Commits to review. The broker reads their diff from the project's repository. Not allowed with diff or base. In
-    /// a revision the branch is read again at its current head, also if neither target nor diff is given.
+    /// Commits to review, instead of diff and base: exactly one of branch, commit and range. A revision reads the branch
+    /// again.
     pub target: Option<TargetRequest>,
-    /// The review to revise, in any status before closed. Starts a new round; everything you leave out stays as it was.
+    /// The review to revise.
     pub review_id: Option<String>,
     /// In a revision: parts of the content to remove.
     pub remove: Option<Vec<RemovablePart>>,
-    /// Skips the check that the diff applies. Reviewers see that it was skipped. Default false.
+    /// Skips the check that the diff applies. Reviewers see it.
     pub skip_diff_validation: Option<bool>,
-    /// The reviewers to ask for, one seat each: a persona such as "security", or "@ada" for a seat that only this person or
-    /// agent can claim. Not allowed with personas or review_id.
+    /// The reviewers to ask for, one seat each: a persona such as "security", or "@ada" for one person or agent. Default:
+    /// the broker's settings. Not allowed with review_id.
     pub reviewers: Option<Vec<String>>,
     /// The reviewers to ask for: one seat per persona, for example ["security", "tests"]. From 1 to 10 names of 1 to 64
     /// letters, digits, ".", "_" or "-". Default: what the broker's settings say, usually ["general"]. Not allowed with
     /// review_id.
     pub personas: Option<Vec<String>>,
-    /// How the votes of several seats are counted. Default: all must approve. Not allowed with review_id.
+    /// How votes are counted. Default: all must approve. Not allowed with review_id.
     pub policy: Option<PolicyRequest>,
     /// Any string of your own. Repeating the call with this key returns the existing review.
     pub idempotency_key: Option<String>,
@@ -79,13 +76,13 @@ crate::string_enum! {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRequest {
-    /// All commits of this branch that are not in `base`, since the two diverged.
+    /// All its commits that are not in `base`.
     pub branch: Option<String>,
     /// This commit against its first parent.
     pub commit: Option<String>,
-    /// "A..B": from A to B. "A...B": from the merge base of A and B to B.
+    /// "A..B", or "A...B" from their merge base.
     pub range: Option<String>,
-    /// The commit to compare with. Default for a branch: origin/HEAD, else main, else master. Not allowed with range.
+    /// The commit to compare with. Not allowed with range.
     pub base: Option<String>,
 }
 

@@ -1,6 +1,9 @@
 //! Enums for the kinds of events in the log, and for the coarser topics that subscribers filter by.
 
-use crate::{review::Event, reviewer_pool::PoolEvent};
+use crate::{
+    review::{Event, Status},
+    reviewer_pool::PoolEvent,
+};
 
 crate::string_enum! {
     /// The kind of an event, as the log's `kind` column and its JSON name it.
@@ -87,6 +90,27 @@ impl Event {
             Self::FindingUpdated(updated) if updated.settles => Topic::IssueResolved,
             Self::FindingUpdated(_) => Topic::Activity,
             Self::MessageAdded { .. } => Topic::MessageAdded,
+        }
+    }
+}
+
+impl Event {
+    /// What the event means besides its topic: a decision of the review also updates it.
+    pub const fn also(&self) -> Option<Topic> {
+        let status = if let Self::VerdictGiven(given) = self
+            && given.verdict.is_vote()
+        {
+            given.status
+        } else if let Self::FindingUpdated(updated) = self
+            && updated.settles
+        {
+            updated.status
+        } else {
+            return None;
+        };
+        match status {
+            Status::Approved | Status::ChangesRequested | Status::Rejected => Some(Topic::ReviewUpdated),
+            Status::Pending | Status::Claimed | Status::InReview | Status::Cancelled | Status::Closed => None,
         }
     }
 }

@@ -34,7 +34,7 @@ fn each_kind_has_its_topic() {
         (review("claim_ended", ended), Topic::ReviewUpdated),
         (review("reservation_ended", json!({ "persona": "general", "reviewer": "r1" })), Topic::ReviewUpdated),
         (review("auto_rejected", json!({ "claimant": "r1", "message": "no", "generation": 1 })), Topic::ReviewUpdated),
-        (review("verdict_given", verdict), Topic::IterationAdded),
+        (review("verdict_given", verdict.clone()), Topic::IterationAdded),
         (review("finding_updated", finding(true)), Topic::IssueResolved),
         (review("finding_updated", finding(false)), Topic::Activity),
         (review("message_added", said), Topic::MessageAdded),
@@ -51,6 +51,14 @@ fn each_kind_has_its_topic() {
     for (event, topic) in table {
         assert_eq!(event.topic(), topic, "{}", event.kind());
     }
+    // A decision also updates the review; a comment, and a vote that decides nothing, do not.
+    let with = |field: &str, value: &str| {
+        let mut verdict = verdict.clone();
+        verdict[field] = value.into();
+        review("verdict_given", verdict).also()
+    };
+    assert_eq!(with("status", "changes_requested"), Some(Topic::ReviewUpdated));
+    assert_eq!((with("status", "in_review"), with("verdict", "comment")), (None, None));
     let spawned = json!({ "reviewer": "r1", "runtime": "codex", "project": null, "why": "backlog" });
     let terminated = json!({ "reviewer": "r1", "exit": "exit code 0", "ran_ms": null });
     let table = [

@@ -1,19 +1,26 @@
 //! The priority of a review as a type, and its default. It decides which review is claimed next.
 
-use crate::review::Proposer;
+use crate::review::{Category, Proposer};
 
 crate::string_enum! {
     /// Set when a proposal is submitted. The order of the variants is the order of the queue.
-    Priority { Critical = "critical", Normal = "normal", Low = "low" }
+    Priority { Critical = "critical" | "urgent", Normal = "normal", Low = "low" }
 }
 
 impl Priority {
-    /// The priority that follows from the proposer: plans block other work, verification of finished work does not.
-    pub fn infer(Proposer { agent_type, agent_role, phase, task, .. }: &Proposer) -> Self {
+    /// The priority that follows from the proposer and the kind of proposal: plans block other work, verification of
+    /// finished work does not.
+    pub fn infer(Proposer { agent_type, agent_role, phase, task, .. }: &Proposer, category: Option<Category>) -> Self {
         let has = |text: &str, word: &str| text.to_lowercase().contains(word);
-        if has(agent_type, "planner") || has(agent_role, "planner") {
+        let is_agent = |word| has(agent_type, word) || has(agent_role, word);
+        if is_agent("planner") {
             Self::Critical
-        } else if has(phase, "verify") || task.as_deref().is_some_and(|t| has(t, "verification")) {
+        } else if category == Some(Category::Verification)
+            || is_agent("verifier")
+            || is_agent("verification")
+            || has(phase, "verify")
+            || task.as_deref().is_some_and(|task| has(task, "verification"))
+        {
             Self::Low
         } else {
             Self::Normal
@@ -29,7 +36,7 @@ impl Priority {
 #[cfg(test)]
 mod tests {
     use super::Priority::{self, Critical, Low, Normal};
-    use crate::review::Proposer;
+    use crate::review::{Category, Proposer};
 
     #[track_caller]
     fn check(agent_type: &str, role: &str, phase: &str, task: Option<&str>, expected: Priority) {
@@ -42,7 +49,9 @@ mod tests {
             project: None,
             proposer_id: None,
         };
-        assert_eq!(Priority::infer(&proposer), expected);
+        assert_eq!(Priority::infer(&proposer, None), expected);
+        let verification = Priority::infer(&proposer, Some(Category::Verification));
+        assert_eq!(verification, if expected == Critical { Critical } else { Low });
     }
 
     #[test]
@@ -52,5 +61,7 @@ mod tests {
         check("gsd-executor", "proposer", "3-verify", None, Low);
         check("gsd-executor", "proposer", "3", Some("Verification of 2"), Low);
         check("gsd-executor", "proposer", "3", Some("2"), Normal);
+        check("gsd-verifier", "proposer", "3", None, Low);
+        check("claude", "Verification", "3", None, Low);
     }
 }

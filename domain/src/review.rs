@@ -121,9 +121,9 @@ pub struct MessageAnchor {
     /// The last line. Default: line_start.
     #[schemars(range(min = 1))]
     pub line_end: Option<u32>,
-    /// Whether the lines are counted in the file before the change ("old") or after it ("new", the default).
+    /// "old": lines before the change. Default "new".
     pub side: Option<DiffSide>,
-    /// Whether the lines belong to the diff (the default) or to the description.
+    /// "description": lines of the description. Default "diff".
     #[serde(rename = "in")]
     pub text: Option<AnchoredText>,
 }

@@ -57,26 +57,23 @@ pub struct ReviewMetrics {
 pub struct VerdictRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
-    /// "approved" signs this content. "changes_requested" asks for another round. "rejected" rejects the whole idea and
-    /// ends the review. "comment" does not change the status.
+    /// "rejected" ends the review: the whole idea is wrong. "comment" does not change the status.
     pub verdict: Verdict,
     /// Why, and what to change. Required for every verdict except "approved".
     pub reason: Option<String>,
-    /// A better diff against the same base, only with "changes_requested" or "comment". The proposer accepts or rejects
-    /// it.
+    /// A better diff against the same base, only with "changes_requested" or "comment".
     pub counter_patch: Option<String>,
-    /// The claim_generation from claim_review. It proves that the claim is still yours.
+    /// From claim_review: proves that the claim is still yours.
     pub claim_generation: Option<u32>,
     /// The name you claimed with. Required without claim_generation.
     pub reviewer_id: Option<String>,
-    /// The content_hash of what you read. The verdict is refused if the content has changed.
+    /// The content_hash of what you read.
     pub content_hash: Option<String>,
     /// The review in one or two sentences.
     pub summary: Option<String>,
-    /// Problems, each with its location. The broker checks the location and tracks the issue until it is resolved. An
-    /// open critical issue blocks approval if the policy says so.
+    /// Problems, each with its location. An open critical issue blocks approval if the policy says so.
     pub issues: Option<Vec<RawFinding>>,
-    /// Improvements that never block: objects with the fields of an issue, or plain strings.
+    /// Improvements that never block, with the fields of an issue, or plain strings.
     pub suggestions: Option<Vec<RawFinding>>,
     /// Effort of the review, as far as you know it.
     pub metrics: Option<ReviewMetrics>,

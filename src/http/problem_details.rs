@@ -2,7 +2,7 @@
 
 use crate::{service::CallError, trace_id::TraceId};
 use actors::BrokerError;
-use api::{ErrorBody, ErrorCode, decode::Malformed};
+use api::{ErrorBody, ErrorCode};
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
@@ -25,10 +25,7 @@ impl IntoResponse for CallError {
     fn into_response(self) -> Response {
         problem(match self {
             Self::Refused(body) => body,
-            Self::Malformed(Malformed { field, problem }) => {
-                let body = ErrorBody::new(ErrorCode::InvalidParams, format!("{field}: {problem}"));
-                body.with("field", field).with("problem", problem)
-            }
+            Self::Malformed(malformed) => malformed.into(),
             Self::Internal | Self::ClientLeft => {
                 let error =
                     "internal error of the broker; repeating the call is safe, and the broker's log has the cause";

@@ -17,6 +17,7 @@ const MAX_ACTOR_CHARS: usize = 501;
 #[derive(Debug)]
 pub(crate) struct EventTags {
     pub(super) topic: Topic,
+    pub(super) also: Option<Topic>,
     pub(super) kind: EventKind,
     pub(super) review: Option<ReviewNumber>,
     /// `None`: the project is unknown.
@@ -26,7 +27,13 @@ pub(crate) struct EventTags {
 impl EventTags {
     pub(super) fn new(record: &EventRecord) -> Self {
         let review = record.review().map(|(_, number, _)| number);
-        Self { topic: record.topic(), kind: record.kind(), review, project: record.project.clone() }
+        Self {
+            topic: record.topic(),
+            also: record.also(),
+            kind: record.kind(),
+            review,
+            project: record.project.clone(),
+        }
     }
 }
 
@@ -55,6 +62,7 @@ pub(crate) fn to_event(record: &EventRecord) -> Event {
         seq: record.seq,
         at: record.at.into(),
         topic: record.topic(),
+        also: record.also(),
         review_id: review.map(|(id, ..)| id),
         number: review.map(|(_, number, _)| number),
         project: record.project.clone().flatten(),

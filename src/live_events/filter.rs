@@ -73,14 +73,16 @@ impl EventFilter {
     }
 
     pub(crate) fn matches(&self, event: &EventTags) -> bool {
-        let EventTags { topic, kind, review, project } = event;
+        let EventTags { topic, also, kind, review, project } = event;
         let is_in_scope = match project {
             Some(project) => self.scope.allows(project.as_deref()),
             None => self.scope == Scope::All,
         };
         let is_of_project = || self.project.is_none() || project.as_ref() == Some(&self.project);
-        let is_of_kind =
-            || self.kinds.is_empty() || self.kinds.iter().any(|name| name == kind.as_str() || name == topic.as_str());
+        let is_named = |name: &String| {
+            name == kind.as_str() || name == topic.as_str() || also.is_some_and(|also| name == also.as_str())
+        };
+        let is_of_kind = || self.kinds.is_empty() || self.kinds.iter().any(is_named);
         is_in_scope
             && (self.includes_pool || review.is_some())
             && self.review.is_none_or(|wanted| *review == Some(wanted))

@@ -3,7 +3,6 @@
 
 use super::Endpoint;
 use api::description_placeholders::Placeholders;
-use domain::review::Role;
 use rmcp::{
     ErrorData,
     model::{GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument, PromptMessage},
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 const ABOUT: &str = "Countersign is a review broker: no change lands before a second reviewer has signed it. A proposer submits a proposal; a reviewer claims it, reads it and gives a verdict; the broker keeps the state.";
 
 const PROPOSER: &str = r#"As the PROPOSER:
-1. create_review with intent, agent_type, agent_role, phase, proposer_id (a stable name of your own), and a description and/or a diff (as `git diff` prints it, against HEAD or `base`), or target={"branch": ...} for committed work. If the response says applies: false, fix the diff first. reviewers=["security", "@ada"] asks for several reviewers; all must approve unless policy says otherwise.
+1. create_review with intent, agent_type, proposer_id (a stable name of your own), and a description and/or a diff (as `git diff` prints it, against HEAD or `base`), or target={"branch": ...} for committed work. If the response says applies: false, fix the diff first. reviewers=["security", "@ada"] asks for several reviewers; all must approve unless policy says otherwise.
 2. get_review_status(review_id, wait=true, caller_id=<your proposer_id>, since=<version of your last response>), repeated until waiting_on has an entry with who: "proposer". It returns at once when it is your turn. Always pass the newest version, so that no change is missed.
 3. Do what your entries say: why it is your turn, and the tool. If an entry has a seat and the review has several, pass it as persona.
    - approved: land exactly that content, then close_review. rejected: close_review and try another approach.
@@ -32,6 +31,8 @@ const REVIEWER: &str = r#"As the REVIEWER:
    A claim expires after {claim_lease} without a call of yours about this review; reading with your caller_id renews it. After stale_claim or stale_content, claim again.
 5. Go back to 1."#;
 
+const OPERATOR: &str = r#"As the OPERATOR, for a person who runs the broker: list_reviews(my_turn=true, role="operator", caller_id=<the person's name>) shows what waits for a person (escalated reviews). get_review_status and get_discussion say why; add_message(sender_role="operator", caller_id=...), add_seat, take_over, update_issue(role="operator") and cancel_review act on it. get_activity_feed, get_audit_log and get_review_stats show what happened; list_reviewers, spawn_reviewer and kill_reviewer manage the reviewers that the broker starts."#;
+
 const ALL: &str = "An error result has isError, a stable code and a text that says what is allowed; retryable: true means that the same call may succeed later. Repeating a call after a lost response is safe. Name a review by its review_id, its number (R-12) or a unique prefix of the id.";
 
 /// What an agent reads when it connects: its loop, in the order of the calls. With placeholders for settings.
@@ -40,6 +41,7 @@ pub(super) fn instructions(endpoint: Endpoint) -> String {
         Endpoint::Any => [ABOUT, PROPOSER, REVIEWER, ALL].join("\n\n"),
         Endpoint::Proposer => [ABOUT, PROPOSER, ALL].join("\n\n"),
         Endpoint::Reviewer => [ABOUT, REVIEWER, ALL].join("\n\n"),
+        Endpoint::Operator => [ABOUT, OPERATOR, ALL].join("\n\n"),
     }
 }
 
@@ -67,10 +69,11 @@ pub(super) fn list(endpoint: Endpoint) -> Vec<Prompt> {
         ]),
     )
     .with_title("Review a proposal");
-    match endpoint.role() {
-        None => vec![propose, review],
-        Some(Role::Proposer) => vec![propose],
-        Some(Role::Reviewer) => vec![review],
+    match endpoint {
+        Endpoint::Any => vec![propose, review],
+        Endpoint::Proposer => vec![propose],
+        Endpoint::Reviewer => vec![review],
+        Endpoint::Operator => Vec::new(),
     }
 }
 

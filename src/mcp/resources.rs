@@ -1,6 +1,5 @@
 //! Serves reviews as MCP resources: `review://queue` and `review://{id}`.
 
-use super::invalid_params;
 use crate::service::{CallError, Service};
 use actors::{Caller, ListQuery};
 use api::{ErrorBody, ErrorCode};
@@ -81,7 +80,10 @@ fn failed(error: CallError) -> ErrorData {
             ErrorData::invalid_params(body.error.clone(), Some(json!(body)))
         }
         CallError::Refused(body) => refused(body),
-        CallError::Malformed(malformed) => invalid_params("resources", malformed),
+        CallError::Malformed(malformed) => {
+            let body = ErrorBody::from(malformed);
+            ErrorData::invalid_params(body.error.clone(), Some(json!(body)))
+        }
         CallError::Internal | CallError::ClientLeft => super::internal(None),
     }
 }

@@ -14,6 +14,7 @@ use super::{
 use actors::{Broker, BrokerError, credentials::Scope};
 use api::{
     ErrorBody, ErrorCode,
+    diffs::Files,
     proposals::{Effort, Iteration, ProposalDetails, ProposalRequest, ProposalResponse},
 };
 use domain::{
@@ -106,6 +107,7 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
     let details = if start == 0 && request.file.is_none() && request.verdict.is_none() {
         let verdict = last_verdict.as_ref().map(|(verdict, by, _)| (*verdict, by.as_str()));
         let mut details = ProposalDetails::new(&review, round, hash, content, verdict, chosen.target.as_deref());
+        details.files = Files::starting_at(content, request.files_from.unwrap_or(0));
         details.iterations = iterations.into_iter().map(shorten_texts).collect();
         if !is_unread {
             details.effort = Effort::total(reader.list_review_costs(number).await?);

@@ -8,7 +8,7 @@ use api::{
     ErrorBody, ErrorCode,
     decode::Malformed,
     review_lists::{
-        CountReviewsRequest, CountReviewsResponse, DiffSize, ListReviewsRequest, ListReviewsResponse,
+        CountReviewsRequest, CountReviewsResponse, DiffSize, ListReviewsRequest, ListReviewsResponse, ListedOrder,
         MAX_COUNTED_TURNS, ReviewRow, RowDetails, StatusCounts,
     },
 };
@@ -75,10 +75,17 @@ fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
     if request.status.is_some() && request.statuses.is_some() {
         return Err(ErrorBody::invalid("statuses", "not allowed with status"));
     }
+    let wants_open = request.open.unwrap_or(false);
+    if wants_open && (request.status.is_some() || request.statuses.is_some()) {
+        return Err(ErrorBody::invalid("open", "not allowed with status or statuses"));
+    }
+    let open =
+        || Status::ALL.iter().copied().filter(|status| !matches!(status, Status::Cancelled | Status::Closed)).collect();
     let projects = requested_projects(request.project, request.projects)?;
     Ok(ListQuery {
         status: request.status,
-        statuses: request.statuses.unwrap_or_default(),
+        statuses: if wants_open { open() } else { request.statuses.unwrap_or_default() },
+        by_priority: request.order == Some(ListedOrder::Priority),
         branch: request.branch,
         participant: request.participant,
         proposer: request.proposer,
@@ -144,6 +151,7 @@ fn draining(since: Option<u64>) -> ListReviewsResponse {
     ListReviewsResponse {
         reviews: Vec::new(),
         seq: since.unwrap_or_default(),
+        total: None,
         next_cursor: None,
         timed_out: None,
         draining: Some(true),
@@ -162,15 +170,22 @@ async fn fit(
 ) -> Result<ListReviewsResponse, CallError> {
     let Listing { mut page, seq, timed_out } = listing;
     let caller = query.caller_id.as_deref();
+    let is_first = query.cursor.is_none();
     let claimant = caller.filter(|_| query.status == Some(Status::Pending) || query.my_turn);
     loop {
         let mut reviews: Vec<_> = page.items.iter().map(|review| ReviewRow::new(review, claimant, caller)).collect();
         if details {
             add_details(&service.broker, &page.items, &mut reviews).await?;
         }
+        // Only a list of several pages has to be counted.
+        let total = match &page.next_cursor {
+            None if is_first && !query.my_turn => Some(page.items.len() as u64),
+            Some(_) | None => service.broker.count_listed(&query).await?,
+        };
         let response = ListReviewsResponse {
             reviews,
             seq,
+            total,
             next_cursor: page.next_cursor.clone(),
             timed_out: Some(timed_out),
             draining: None,

@@ -8,34 +8,51 @@ use actors::{
 };
 use api::{
     ErrorBody, ErrorCode,
-    admin::NoArguments,
     decode::Malformed,
     reviewer_pool::{
-        KillReviewerRequest, ListReviewersResponse, QueuedSeat, Reviewer, ReviewerLogRequest, ReviewerLogResponse,
-        SpawnReviewerRequest, Waiting,
+        KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, QueuedSeat, Reviewer, ReviewerLogRequest,
+        ReviewerLogResponse, SpawnReviewerRequest, Waiting,
     },
 };
 use config::reviewer_log_files;
 use domain::reviewer_pool::SessionState;
 use store::{DedicatedReviewer, ReviewerRow, SeatRow};
 
-/// Ended reviewers that a list still contains.
-const MAX_ENDED: u32 = 20;
+/// Ended reviewers on one page of a list.
+const DEFAULT_ENDED: u32 = 20;
+const MAX_ENDED: u32 = 200;
+/// Dedicated reviewers and queued seats in one list.
+const MAX_ROWS: usize = 100;
 const DEFAULT_LOG_LINES: usize = 200;
 const MAX_LOG_LINES: usize = 10_000;
 const MAX_LOG_BYTES: usize = 1 << 20;
 
-pub(super) async fn list(call: &Call<'_>, _: NoArguments) -> Result<ListReviewersResponse, CallError> {
+pub(super) async fn list(call: &Call<'_>, request: ListReviewersRequest) -> Result<ListReviewersResponse, CallError> {
+    let limit = request.limit.unwrap_or(DEFAULT_ENDED);
+    if !(1..=MAX_ENDED).contains(&limit) {
+        return Err(ErrorBody::invalid("limit", &format!("is {limit}; allowed: 1 to {MAX_ENDED}")).into());
+    }
+    let after = match request.cursor.as_deref() {
+        Some(cursor) => Some(parse_cursor(cursor).ok_or_else(|| ErrorBody::bad_cursor("list"))?),
+        None => None,
+    };
     let mut pool = call.broker.pool_status().await?;
     let mut pending = call.broker.reader().count_queue_by_project().await?;
-    let mut ended = list_ended(call).await?;
+    let (mut ended, ended_total) = call.broker.reader().list_ended_reviewers(after, limit + 1).await?;
+    let has_more = ended.len() > limit as usize;
+    ended.truncate(limit as usize);
+    let last = ended.last().filter(|_| has_more);
+    let next_cursor = last.and_then(|row| Some(format!("{}.{}", row.end.as_ref()?.at.0, row.id)));
     let is_visible = |project: &Option<String>| call.authz.can_see_project(project.as_deref());
     pool.live.retain(|reviewer| is_visible(&reviewer.row.project));
     pending.retain(|pending| is_visible(&pending.project));
     ended.retain(|row| is_visible(&row.project));
     // The pool's message and output may come from another project.
     let is_limited = call.authz.only_project().is_some();
-    let dedicated = list_dedicated(call, &pool).await?;
+    let mut dedicated = list_dedicated(call, &pool).await?;
+    let (dedicated_total, queued_total) = (dedicated.len(), pool.queued_seats.len());
+    dedicated.truncate(MAX_ROWS);
+    pool.queued_seats.truncate(MAX_ROWS);
     Ok(ListReviewersResponse {
         state: pool.state,
         message: if is_limited { None } else { pool.message },
@@ -49,8 +66,18 @@ pub(super) async fn list(call: &Call<'_>, _: NoArguments) -> Result<ListReviewer
         queued: if is_limited { Vec::new() } else { pool.queued_seats.iter().map(queued_seat).collect() },
         reviewers: pool.live.into_iter().map(running).collect(),
         ended: ended.into_iter().map(row).collect(),
+        ended_total: Some(ended_total).filter(|_| !is_limited),
+        dedicated_total: Some(dedicated_total).filter(|total| *total > MAX_ROWS),
+        queued_total: Some(queued_total).filter(|total| *total > MAX_ROWS && !is_limited),
+        next_cursor,
         last_words: if is_limited { Vec::new() } else { pool.last_words },
     })
+}
+
+/// When the last reviewer of a page ended, and its id.
+fn parse_cursor(cursor: &str) -> Option<(i64, &str)> {
+    let (at_ms, id) = cursor.split_once('.')?;
+    Some((at_ms.parse().ok()?, id))
 }
 
 /// The dedicated reviewers of open reviews that the caller may see.
@@ -86,7 +113,7 @@ fn queued_seat(seat: &SeatRow) -> QueuedSeat {
 
 /// The reviewers that ended last.
 async fn list_ended(call: &Call<'_>) -> Result<Vec<ReviewerRow>, CallError> {
-    Ok(call.broker.reader().list_ended_reviewers(MAX_ENDED).await?)
+    Ok(call.broker.reader().list_ended_reviewers(None, DEFAULT_ENDED).await?.0)
 }
 
 pub(super) async fn spawn(call: &Call<'_>, request: SpawnReviewerRequest) -> Result<Reviewer, CallError> {

@@ -10,8 +10,12 @@ use api::{
         ReviewStatusRequest, ReviewStatusResponse, SeatState,
     },
 };
-use domain::review::{AcceptCounterPatch, Command, Proposer, Review};
+use domain::review::{AcceptCounterPatch, Command, Proposer, Review, Role};
 use git::ClientRepo;
+
+/// What a proposal says of its work if the agent says nothing.
+const DEFAULT_AGENT_ROLE: &str = "proposer";
+const DEFAULT_PHASE: &str = "work";
 
 pub(super) async fn create(
     call: &Call<'_>,
@@ -64,8 +68,8 @@ async fn propose(call: &Call<'_>, request: &CreateReviewRequest) -> Result<Comma
     required("intent", request.intent.as_ref())?;
     let proposer = Proposer {
         agent_type: required("agent_type", request.agent_type.as_ref())?,
-        agent_role: required("agent_role", request.agent_role.as_ref())?,
-        phase: required("phase", request.phase.as_ref())?,
+        agent_role: or_default("agent_role", request.agent_role.as_ref(), DEFAULT_AGENT_ROLE)?,
+        phase: or_default("phase", request.phase.as_ref(), DEFAULT_PHASE)?,
         plan: request.plan.clone(),
         task: request.task.clone(),
         project: call.authz.proposal_project(request.project.clone(), call.broker.own_project())?,
@@ -78,6 +82,12 @@ async fn propose(call: &Call<'_>, request: &CreateReviewRequest) -> Result<Comma
 
 fn required(field: &'static str, given: Option<&String>) -> Result<String, CallError> {
     let text = given.ok_or_else(|| Malformed::missing(field, "required unless review_id names a review to revise"))?;
+    require_text(field, text)?;
+    Ok(text.clone())
+}
+
+fn or_default(field: &'static str, given: Option<&String>, default: &str) -> Result<String, CallError> {
+    let Some(text) = given else { return Ok(default.to_owned()) };
     require_text(field, text)?;
     Ok(text.clone())
 }
@@ -116,7 +126,10 @@ pub(super) fn set_lease_ends(broker: &Broker, review: &Review, seats: &mut [Seat
 }
 
 pub(super) async fn close(call: &Call<'_>, request: CloseReviewRequest) -> Result<ReviewStatusResponse, CallError> {
-    let role = call.role("closer_role", request.closer_role)?;
+    let role = match request.closer_role {
+        None if call.has_no_role() => Role::Proposer,
+        given => call.role("closer_role", given)?,
+    };
     let landed_as = request.landed_as;
     if landed_as.as_deref().is_some_and(|id| !is_commit_id(id)) {
         return Err(

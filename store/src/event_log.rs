@@ -54,6 +54,14 @@ impl EventRecord {
         }
     }
 
+    /// What the event means besides its topic.
+    pub fn also(&self) -> Option<Topic> {
+        match &self.entry {
+            LogEntry::Review { recorded, .. } => recorded.event.also(),
+            LogEntry::Pool(_) => None,
+        }
+    }
+
     pub fn topic(&self) -> Topic {
         match &self.entry {
             LogEntry::Review { recorded, .. } => recorded.event.topic(),

@@ -53,6 +53,8 @@ pub struct ReviewFilter {
     /// Pending reviews are listed in the order of the queue, unless `newest_first` is set.
     pub status: Option<Status>,
     pub newest_first: bool,
+    /// In the order of the queue, whatever the status: by priority, then oldest first.
+    pub by_priority: bool,
     pub branch: Option<String>,
     /// Only reviews that this identity proposed or holds a seat of.
     pub participant: Option<String>,
@@ -123,14 +125,21 @@ pub struct ReviewCounts {
 /// Claimable reviews are listed in the order of the queue, all others newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListOrder {
+    /// Claimable reviews by priority, then oldest first.
     Queue,
+    /// Any reviews in the order of the queue.
+    Priority,
     Newest,
 }
 
 impl ReviewFilter {
     pub fn order(&self) -> ListOrder {
         let is_queue = self.status == Some(Status::Pending) || self.wants_started_reviews();
-        if is_queue && !self.newest_first { ListOrder::Queue } else { ListOrder::Newest }
+        match (is_queue && !self.newest_first, self.by_priority) {
+            (true, _) => ListOrder::Queue,
+            (false, true) => ListOrder::Priority,
+            (false, false) => ListOrder::Newest,
+        }
     }
 
     /// Lists free seats of reviews that other reviewers have started.

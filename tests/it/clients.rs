@@ -9,3 +9,4 @@ mod panel;
 mod pool;
 mod reviewer_cost;
 mod reviews;
+mod tool_lists;

@@ -48,6 +48,8 @@ pub struct ListQuery {
     /// The caller, for a list of pending reviews: hides reviews reserved for another reviewer, and adds reviews in
     /// progress with a seat free for the caller.
     pub caller_id: Option<String>,
+    /// In the order of the queue, whatever the status.
+    pub by_priority: bool,
     /// Also hides the caller's own proposals, which it cannot claim.
     pub for_work: bool,
     /// Only reviews in which it is the caller's turn.
@@ -174,6 +176,22 @@ impl Broker {
         Ok(self.reader().count_reviews(&self.filters(query)?).await?)
     }
 
+    /// Counts the reviews of a list. `None` if only reading them could count them: reviews in which it is the caller's
+    /// turn, or which it can claim.
+    pub async fn count_listed(&self, query: &ListQuery) -> Answer<Option<u64>> {
+        let is_for_caller = query.caller_id.is_some() && query.status == Some(Status::Pending);
+        if query.my_turn || query.for_work || is_for_caller {
+            return Ok(None);
+        }
+        let any_status = ListQuery { status: None, statuses: Vec::new(), ..query.clone() };
+        let is_listed = |status: &Status| match query.status {
+            Some(only) => *status == only,
+            None => query.statuses.is_empty() || query.statuses.contains(status),
+        };
+        let counts = self.count(&any_status).await?.by_status;
+        Ok(Some(counts.iter().filter(|(status, _)| is_listed(status)).map(|(_, count)| count).sum()))
+    }
+
     /// Counts the reviews of a list in which it is the caller's turn, up to `limit`.
     pub async fn count_turns(&self, query: &ListQuery, limit: usize) -> Answer<usize> {
         let _call = self.admit()?;
@@ -269,6 +287,7 @@ impl Broker {
         let filter = |project: Option<String>, status: Option<Status>| ReviewFilter {
             status,
             newest_first: !query.statuses.is_empty() || query.my_turn,
+            by_priority: query.by_priority,
             turn_of: query.caller_id.clone().filter(|_| query.my_turn),
             branch: query.branch.clone(),
             participant: query.participant.clone(),

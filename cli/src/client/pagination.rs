@@ -15,7 +15,7 @@ const MAX_PAGE_ROWS: usize = 200;
 
 /// Options of the commands that list.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct PageArgs {
+pub struct PageArgs {
     /// Maximum number of rows
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     pub limit: usize,

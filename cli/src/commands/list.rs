@@ -6,11 +6,11 @@ use crate::{
     commands::watch_option::print_or_watch,
     error::{parse_optional, parse_variant, possible_values},
     identity_args::{Caller, IdentityArgs},
-    render::{Cell, format_age, next_page, one_line, review, style, table},
+    render::{Cell, cut_note, format_age, one_line, review, style, table},
 };
 use api::{
     operation::ListReviews,
-    review_lists::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
+    review_lists::{ListReviewsRequest, ListReviewsResponse, ListedOrder, ReviewRow},
 };
 use domain::{credential::Authority, priority::Priority, review::Status};
 
@@ -19,9 +19,12 @@ pub struct Args {
     /// Only with this status; repeatable
     #[arg(long, value_name = "STATUS")]
     status: Vec<String>,
-    /// Include closed reviews
+    /// Include cancelled and closed reviews
     #[arg(long, conflicts_with = "status")]
     all: bool,
+    /// In the order of the queue: by priority, then oldest first [default: newest first; --claimable is in that order]
+    #[arg(long)]
+    by_priority: bool,
     /// Only reviews that you proposed or hold
     #[arg(long)]
     mine: bool,
@@ -83,18 +86,18 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 impl Args {
     fn request(&self, caller: &Caller) -> Result<ListReviewsRequest, CliError> {
         let given: Vec<_> = self.status.iter().map(|name| parse_variant("status", name)).collect::<Result<_, _>>()?;
-        let not_closed = || Status::ALL.iter().copied().filter(|status| *status != Status::Closed).collect();
+        let names_none = given.is_empty() && !self.claimable && !self.my_turn && !self.all;
         let (status, statuses) = match given.as_slice() {
             [only] => (Some(*only), None),
             [] if self.claimable => (Some(Status::Pending), None),
-            [] if self.my_turn => (None, None),
-            [] if self.all => (None, None),
-            [] => (None, Some(not_closed())),
+            [] => (None, None),
             _ => (None, Some(given)),
         };
         Ok(ListReviewsRequest {
             status,
             statuses,
+            open: names_none.then_some(true),
+            order: self.by_priority.then_some(ListedOrder::Priority),
             participant: if self.mine { Some(caller.name()?) } else { None },
             my_turn: self.my_turn.then_some(true),
             role: self.role,
@@ -134,7 +137,7 @@ fn render(list: &ListReviewsResponse) -> String {
         ]
     };
     let table = table(["ID", "STATUS", "R", "", "BY", "WAITS FOR", "AGE", "WHAT"], list.reviews.iter().map(line));
-    table + &next_page(list.next_cursor.as_deref())
+    table + &cut_note(list.reviews.len(), list.total, list.next_cursor.as_deref())
 }
 
 /// Empty for the default value.

@@ -2,17 +2,19 @@
 
 use crate::{
     CliError,
-    client::BrokerArgs,
+    client::{
+        BrokerArgs,
+        pagination::{PageArgs, collect},
+    },
     commands::watch_option::print_or_watch,
     config_overrides::ConfigArgs,
-    render::{clipped, duration, execute_and_print, table},
+    render::{clipped, cut_note, duration, execute_and_print, table},
     terminal,
 };
 use anyhow::{Context as _, anyhow};
 use api::{
-    admin::NoArguments,
     operation::{KillReviewer, ListReviewers, SpawnReviewer},
-    reviewer_pool::{KillReviewerRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
+    reviewer_pool::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
 };
 use config::reviewer_log_files;
 use domain::text::escape;
@@ -35,6 +37,8 @@ pub enum Command {
         /// Update the view after every event, until interrupted
         #[arg(long)]
         watch: bool,
+        #[command(flatten)]
+        page: PageArgs,
         #[command(flatten)]
         broker: BrokerArgs,
     },
@@ -62,9 +66,14 @@ pub enum Command {
 
 pub(crate) async fn run(command: Command) -> Result<(), CliError> {
     match command {
-        Command::List { watch, broker } => {
+        Command::List { watch, page, broker } => {
             let client = broker.connect().await?;
-            let fetch = async || client.execute::<ListReviewers>(&NoArguments {}).await;
+            let fetch_page =
+                async |cursor, limit| client.execute::<ListReviewers>(&ListReviewersRequest { limit, cursor }).await;
+            let fetch = async || {
+                collect(page.limit, page.cursor.clone(), fetch_page, |page| (&mut page.ended, &mut page.next_cursor))
+                    .await
+            };
             print_or_watch(&client, watch, None, render_pool, fetch).await
         }
         Command::Spawn { project, broker } => {
@@ -172,7 +181,7 @@ fn render_pool(pool: &ListReviewersResponse) -> String {
             let _ = write!(out, "\n{title}\n{}", table(HEAD, reviewers.iter().map(row)));
         }
     }
-    out
+    out + &cut_note(pool.ended.len(), pool.ended_total, pool.next_cursor.as_deref())
 }
 
 const HEAD: [&str; 9] = ["REVIEWER", "STATE", "PROJECT", "DONE", "APPROVED", "CHANGES", "REJECTED", "AVERAGE", "COST"];

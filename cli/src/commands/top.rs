@@ -18,10 +18,9 @@ use crate::{
 };
 use anyhow::anyhow;
 use api::{
-    admin::NoArguments,
     operation::{AddMessage, KillReviewer, ListReviewers, ListReviews},
     review_lists::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
-    reviewer_pool::{KillReviewerRequest, ListReviewersResponse},
+    reviewer_pool::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse},
     verdicts::VerdictRequest,
 };
 use app::{Action, App};
@@ -134,7 +133,7 @@ async fn fetch_state(client: &Client) -> Result<BrokerState, CliError> {
         let page = client.execute_quietly::<ListReviews, ListReviewsResponse>(&request).await?;
         reviews.extend(page.reviews.into_iter().filter(|review| review.head.status == status));
     }
-    let pool = optional(client.execute_quietly::<ListReviewers, _>(&NoArguments {}).await)?;
+    let pool = optional(client.execute_quietly::<ListReviewers, _>(&ListReviewersRequest::default()).await)?;
     let actors = optional(client.get("/debug/actors", &json!({ "format": "text" })).await)?.unwrap_or_default();
     Ok(BrokerState { reviews, pool, actors: actors.lines().map(str::to_owned).collect() })
 }

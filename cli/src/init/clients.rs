@@ -34,6 +34,25 @@ pub(super) enum Client {
     Gemini,
 }
 
+/// The tools that an agent gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum AgentRole {
+    Proposer,
+    Reviewer,
+    Both,
+}
+
+impl AgentRole {
+    /// The role of the endpoint. `None`: the endpoint for both.
+    pub(super) fn as_option(self) -> Option<&'static str> {
+        match self {
+            Self::Proposer => Some("proposer"),
+            Self::Reviewer => Some("reviewer"),
+            Self::Both => None,
+        }
+    }
+}
+
 /// The folders that hold the settings of clients.
 #[derive(Debug, Clone)]
 pub(super) struct SettingsDirs {
@@ -120,8 +139,14 @@ impl Client {
     }
 
     /// The entry of the MCP server: the stdio bridge, or the broker at `url`.
-    pub(super) fn server(self, dirs: &SettingsDirs, command: &SelfCommand, url: Option<&str>) -> InitTarget {
-        let value = self.entry(command, url);
+    pub(super) fn server(
+        self,
+        dirs: &SettingsDirs,
+        command: &SelfCommand,
+        url: Option<&str>,
+        role: AgentRole,
+    ) -> InitTarget {
+        let value = self.entry(command, url, role);
         let fragment = match self {
             Self::Claude | Self::Gemini => Fragment::Json { path: vec!["mcpServers", NAME], value, keys: JSON_KEYS },
             Self::Codex => Fragment::Toml { path: vec!["mcp_servers", NAME], value, keys: TOML_KEYS },
@@ -131,10 +156,12 @@ impl Client {
         InitTarget { user_level_path, mode, ..InitTarget::new(self.server_file(dirs), Kind::Server, vec![fragment]) }
     }
 
-    fn entry(self, command: &SelfCommand, url: Option<&str>) -> Value {
+    fn entry(self, command: &SelfCommand, url: Option<&str>, role: AgentRole) -> Value {
         let mut entry = match (url, self) {
             (None, _) => {
-                let args: Vec<_> = ["mcp"].into_iter().chain(command.options.iter().map(String::as_str)).collect();
+                let role = role.as_option().into_iter().flat_map(|role| ["--role", role]);
+                let options = command.options.iter().map(String::as_str);
+                let args: Vec<_> = ["mcp"].into_iter().chain(role).chain(options).collect();
                 json!({ "command": command.program, "args": args })
             }
             (Some(url), Self::Claude | Self::Codex) => json!({ "url": url }),

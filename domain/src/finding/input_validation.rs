@@ -19,17 +19,15 @@ pub struct RawFinding {
     #[serde(rename = "type")]
     #[schemars(with = "Option<FindingKind>")]
     pub kind: Option<String>,
-    /// critical: must not land. high: a real fault that users will meet. medium: should be fixed. low: a nit. Required
-    /// for an issue; a suggestion is low by default.
+    /// critical: must not land. high: users will meet it. medium: should be fixed. low: a nit. Required for an issue.
     #[schemars(with = "Option<Severity>")]
     pub severity: Option<String>,
-    /// The path as in affected_files. Any file of the project is allowed.
+    /// The path, as in affected_files.
     pub file: Option<String>,
-    /// "old" counts the lines in the file before the change, for lines that it removes. Default "new": after the change.
+    /// "old": lines before the change. Default "new".
     #[schemars(with = "Option<DiffSide>")]
     pub side: Option<String>,
-    /// "description" counts the lines in the description of the proposal, for example a plan; then file is not allowed.
-    /// Default "diff": in the file.
+    /// "description": lines of the proposal's description, without file. Default "diff".
     #[serde(rename = "in")]
     #[schemars(with = "Option<AnchoredText>")]
     pub text: Option<String>,
@@ -46,13 +44,13 @@ pub struct RawFinding {
     pub title: String,
     /// What happens, when, and why it matters.
     pub description: Option<String>,
-    /// An exact quote of the lines. The broker checks that it is there.
+    /// An exact quote of the lines.
     pub code_snippet: Option<String>,
     /// What to write instead.
     pub suggestion: Option<String>,
-    /// The rule that the code breaks, if there is one.
+    /// The rule that the code breaks.
     pub rule_ref: Option<String>,
-    /// How sure you are, from 0 to 1.
+    /// From 0 to 1.
     pub confidence: Option<f64>,
 }
 

@@ -133,10 +133,10 @@ fn select_page(
     let walk = Walk::of_list(filter);
     push_filter(&mut sql, walk, filter, spellings);
     match (filter.order(), cursor) {
-        (ListOrder::Queue, None) => {
+        (ListOrder::Queue | ListOrder::Priority, None) => {
             sql.push(" ORDER BY r.priority, r.number");
         }
-        (ListOrder::Queue, Some(cursor)) => {
+        (ListOrder::Queue | ListOrder::Priority, Some(cursor)) => {
             let (priority, number) = parse_queue_cursor(cursor)?;
             sql.push(" AND (r.priority, r.number) > (").push_bind(priority).push(", ").push_bind(number);
             sql.push(") ORDER BY r.priority, r.number");
@@ -161,14 +161,14 @@ fn parse_row(row: &SqliteRow) -> Result<(Review, u64), StoreError> {
 
 fn sort_key(order: ListOrder, review: &Review) -> (i64, i64) {
     match order {
-        ListOrder::Queue => (review.priority.rank(), review.number.0),
+        ListOrder::Queue | ListOrder::Priority => (review.priority.rank(), review.number.0),
         ListOrder::Newest => (0, -review.number.0),
     }
 }
 
 fn format_cursor(order: ListOrder, review: &Review) -> String {
     match order {
-        ListOrder::Queue => format!("q{}.{}", review.priority.rank(), review.number.0),
+        ListOrder::Queue | ListOrder::Priority => format!("q{}.{}", review.priority.rank(), review.number.0),
         ListOrder::Newest => format!("n{}", review.number.0),
     }
 }

@@ -38,15 +38,29 @@ impl Reader {
     }
 
     /// Ended reviewers, the last to end first. A dedicated reviewer that comes back is not among them.
-    pub async fn list_ended_reviewers(&self, limit: u32) -> Result<Vec<ReviewerRow>, StoreError> {
+    /// `after`: when the last reviewer of the previous page ended, and its id. Also returns how many have ended.
+    pub async fn list_ended_reviewers(
+        &self,
+        after: Option<(i64, &str)>,
+        limit: u32,
+    ) -> Result<(Vec<ReviewerRow>, u64), StoreError> {
+        let (before_ms, id) = after.unwrap_or((i64::MAX, ""));
         let bodies = sqlx::query_scalar!(
-            "SELECT body FROM reviewers WHERE ended_at_ms IS NOT NULL AND session IS NOT 'open'
-             ORDER BY ended_at_ms DESC LIMIT ?",
+            "SELECT body FROM reviewers
+             WHERE ended_at_ms IS NOT NULL AND session IS NOT 'open' AND (ended_at_ms, id) < (?, ?)
+             ORDER BY ended_at_ms DESC, id DESC LIMIT ?",
+            before_ms,
+            id,
             limit
         )
         .fetch_all(&self.pool)
         .await?;
-        parse_all(&bodies)
+        let total = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!: i64" FROM reviewers WHERE ended_at_ms IS NOT NULL AND session IS NOT 'open'"#
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        Ok((parse_all(&bodies)?, to_u64(total)?))
     }
 
     pub async fn find_reviewer(&self, id: &str) -> Result<Option<ReviewerRow>, StoreError> {

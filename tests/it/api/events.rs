@@ -217,6 +217,7 @@ async fn every_step_of_a_review_has_its_event() {
             let event = stream.next().await.unwrap();
             assert_eq!((&event["type"], &event["kind"]), (&json!(topic), &json!(kind)), "{event}");
             assert_eq!((&event["status"], &event["seq"]), (&json!(status), &json!(version)), "{event}");
+            assert_eq!(event["also"] == "review_updated", kind == "verdict_given", "{event}");
             assert_eq!((&event["version"], &event["round"]), (&json!(version), &json!(1)), "{event}");
             assert_eq!((&event["review_id"], &event["number"]), (&json!(review), &json!("R-1")), "{event}");
             assert!(event["at"].is_string() && event["project"].is_string(), "{event}");
@@ -265,6 +266,7 @@ async fn a_subscriber_receives_only_what_matches_its_filter() {
     assert_eq!(told("kind=claimed").await, [3, 4]);
     assert_eq!(told("kind=claimed,review_iteration_added").await, [3, 4, 5]);
     assert_eq!(told("kind=claimed&review=R-1").await, [3]);
+    assert_eq!(told("kind=review_updated").await, [1, 2, 3, 4, 5], "a decision also updates its review");
     assert_eq!(told(&format!("project={project}")).await, [1, 2, 3, 4, 5]);
     for (query, status, code) in [
         ("kind=nonsense", 422, "invalid_argument"),

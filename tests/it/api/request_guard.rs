@@ -260,7 +260,7 @@ async fn mcp_has_no_streams_and_no_sessions() {
 #[tokio::test]
 async fn unknown_paths_are_not_found_and_pages_are_read_only() {
     let broker = TestBroker::start().await;
-    for path in [NOWHERE, "/", "/mcp/", "/mcp/operator", "/debug", "/healthz/x", "/%2e%2e/healthz", "//healthz"] {
+    for path in [NOWHERE, "/", "/mcp/", "/mcp/king", "/debug", "/healthz/x", "/%2e%2e/healthz", "//healthz"] {
         send(&broker, "GET", path, &[HOST], "").await.assert(404, "not_found");
         send(&broker, "POST", path, &[HOST, JSON], &create()).await.assert(404, "not_found");
     }

@@ -286,7 +286,7 @@ async fn only_the_configured_events_are_delivered() {
         let got = verdicts.next().await.json();
         assert_eq!((&got["kind"], &got["review_id"]), (&"verdict_given".into(), &json!(review)));
     }
-    for kind in ["proposed", "claimed", "closed"] {
+    for kind in ["proposed", "claimed", "verdict_given", "closed"] {
         let got = elsewhere.next().await.json();
         assert_eq!((&got["kind"], &got["project"]), (&kind.into(), &"other".into()));
     }

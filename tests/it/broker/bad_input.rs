@@ -18,7 +18,7 @@ struct Bad {
 }
 
 enum Expected {
-    /// The protocol's error for arguments that cannot be read.
+    /// The refusal of an argument that is missing, unknown or of the wrong type.
     Malformed,
     /// A refusal with one of these codes.
     Refused(&'static [&'static str]),
@@ -51,11 +51,10 @@ fn check_answer(error: &Value, field: &str, expected: &Expected, place: &str) {
     assert!(error.to_string().len() < 4000, "what was wrong is not sent back whole: {place}");
     match expected {
         Expected::Malformed => {
-            assert_eq!(error["code"], -32602, "{place}");
-            assert_eq!(error["data"]["code"], "invalid_params", "{place}");
-            let named = error["data"]["field"].as_str().unwrap_or_default();
+            assert_eq!((&error["code"], &error["retryable"]), (&json!("invalid_params"), &json!(false)), "{place}");
+            let named = error["field"].as_str().unwrap_or_default();
             assert!(named == field || named.starts_with(&format!("{field}.")), "{place}");
-            assert!(error["message"].as_str().unwrap().contains(field), "{place}");
+            assert!(error["error"].as_str().unwrap().contains(field), "{place}");
         }
         Expected::Refused(codes) => {
             assert!(codes.iter().any(|code| error["code"] == *code), "expected one of {codes:?}: {place}");
@@ -98,7 +97,7 @@ async fn a_missing_argument_is_named() {
         let mut required: Vec<Value> = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
         if tool["name"] == "create_review" {
             // A revision needs none of them, so a schema cannot require these.
-            required.extend([json!("intent"), json!("agent_type"), json!("agent_role"), json!("phase")]);
+            required.extend([json!("intent"), json!("agent_type")]);
         }
         spoil(&tool, &broker, |field, _, _| {
             let is_required = required.contains(&json!(field));
@@ -124,8 +123,9 @@ async fn a_blank_required_text_is_refused() {
                 _ => &["invalid_argument", "unknown_role", "unknown_status"],
             };
             let blank = |text: &str| bad(field, json!(text), Expected::Refused(codes));
-            // For a role an empty text counts as missing.
-            let empty = if field.ends_with("_role") { bad(field, json!(""), Expected::Malformed) } else { blank("") };
+            // For a role, and a name that a token can replace, an empty text counts as missing.
+            let counts_as_missing = field.ends_with("_role") || field == "reviewer_id";
+            let empty = if counts_as_missing { bad(field, json!(""), Expected::Malformed) } else { blank("") };
             vec![empty, blank(" \n\t")]
         })
         .await;
@@ -238,13 +238,13 @@ async fn an_unknown_field_is_named_with_the_known_ones() {
             let mut spoilt = arguments.clone();
             spoilt[surprise] = json!("?");
             let error = client.try_call(name, spoilt).await.unwrap_err();
-            assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32602), &json!("invalid_params")));
+            assert_eq!(error["code"], "invalid_params");
             assert!(error.to_string().len() < 4000, "{name}");
             if surprise.len() < 100 {
-                assert_eq!(error["data"]["field"], surprise, "{name}: {error}");
+                assert_eq!(error["field"], surprise, "{name}: {error}");
                 // A tool may have no arguments.
                 let mut known = tool["inputSchema"]["properties"].as_object().unwrap().keys();
-                assert!(known.all(|known| error["message"].as_str().unwrap().contains(known)), "{error}");
+                assert!(known.all(|known| error["error"].as_str().unwrap().contains(known)), "{error}");
             }
         }
         assert_eq!(last_event(&client).await, before);
@@ -346,7 +346,7 @@ async fn harmless_mistakes_in_arguments_are_accepted() {
 }
 
 #[tokio::test]
-async fn a_malformed_call_is_a_protocol_error() {
+async fn a_call_that_is_not_one_is_a_protocol_error() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let error = |params: Value| {
@@ -370,6 +370,49 @@ async fn a_malformed_call_is_a_protocol_error() {
     let bad_cursor = client.request("resources/list", json!({ "cursor": "x" })).await.unwrap_err();
     assert_eq!(bad_cursor["code"], -32602);
     client.call("create_review", proposal("still served")).await;
+    broker.stop_and_check().await;
+}
+
+/// One path answers the calls of current clients, the other all others.
+#[tokio::test]
+async fn a_wrong_argument_is_a_tool_result_that_a_model_can_read_on_both_paths() {
+    let broker = TestBroker::start().await;
+    for (tool, arguments, field, allowed) in [
+        ("submit_verdict", json!({ "review_id": "R-1" }), "verdict", "changes_requested"),
+        ("claim_review", json!({ "review_id": "R-1", "reviewer_id": 7 }), "reviewer_id", "expected a string"),
+        ("get_review_status", json!({}), "review_id", "required"),
+        ("list_reviews", json!({ "colour": "red" }), "colour", "my_turn"),
+    ] {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+        let mut results = Vec::new();
+        for revision in [Some("2025-11-25"), None] {
+            let request = reqwest::Client::new().post(broker.mcp_url()).json(&call);
+            let request = request.header("accept", "application/json, text/event-stream");
+            let request =
+                revision.into_iter().fold(request, |request, name| request.header("mcp-protocol-version", name));
+            let answer: Value = request.send().await.unwrap().json().await.unwrap();
+            let mut result = answer["result"].clone();
+            assert_eq!(result["isError"], true, "{answer}");
+            let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+            assert_eq!(result["structuredContent"], text, "clients that show only one of them show everything");
+            result = text;
+            assert!(result.as_object_mut().unwrap().remove("trace_id").is_some());
+            results.push(result);
+        }
+        assert_eq!(results[0], results[1]);
+        assert_eq!((&results[0]["code"], &results[0]["field"]), (&json!("invalid_params"), &json!(field)));
+        assert!(results[0]["error"].as_str().unwrap().contains(allowed), "{}", results[0]);
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_proposal_without_role_and_phase_has_the_defaults() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let made = client.call("create_review", json!({ "intent": "short", "agent_type": "claude" })).await;
+    let status = client.status(made["review_id"].as_str().unwrap()).await;
+    assert_eq!((&status["agent_role"], &status["phase"]), (&json!("proposer"), &json!("work")));
     broker.stop_and_check().await;
 }
 

@@ -380,8 +380,8 @@ async fn impossible_personas_and_policies_are_refused() {
     }
     for more in [json!({ "policy": { "surprise": 1 } }), json!({ "policy": { "max_rounds": "few" } })] {
         let error = client.try_call("create_review", proposal_with("no", more)).await.unwrap_err();
-        assert_eq!(error["data"]["code"], "invalid_params", "{error}");
-        assert!(words(&error["data"]["field"]).starts_with("policy"), "{error}");
+        assert_eq!(error["code"], "invalid_params", "{error}");
+        assert!(words(&error["field"]).starts_with("policy"), "{error}");
     }
     assert_eq!(last_event(&client).await, before);
 

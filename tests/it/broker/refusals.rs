@@ -3,9 +3,7 @@
 use crate::support::{
     broker::TestBroker,
     client::{id, proposal_with},
-    json_schema::violations,
     reviews::{last_event, review_in, verdict, with},
-    tool_calls::tools,
 };
 use serde_json::{Value, json};
 
@@ -135,7 +133,6 @@ async fn every_refusal_has_its_code_and_saves_nothing() {
         ),
         case("wait_needs_pending", "list_reviews", json!({ "wait": true }), json!({ "field": "wait" })),
     ];
-    let tools = tools(&client).await;
     let before = last_event(&client).await;
     for Case { code, tool, arguments, details } in cases {
         let call = json!({ "name": tool, "arguments": arguments });
@@ -149,8 +146,6 @@ async fn every_refusal_has_its_code_and_saves_nothing() {
         for (detail, value) in details.as_object().unwrap() {
             assert_eq!(&said[detail], value, "{said}");
         }
-        let schema = &tools.iter().find(|described| described["name"] == tool).unwrap()["outputSchema"];
-        assert_eq!(violations(schema, said), [] as [String; 0], "{tool}: {code}");
     }
     assert_eq!(last_event(&client).await, before);
     broker.stop_and_check().await;

@@ -20,6 +20,9 @@ async fn the_queue_is_ordered_by_priority_and_then_by_age() {
         ("checks 2", json!({ "task": "Verification of 2" }), "low"),
         ("plan 2", json!({ "agent_role": "lead planner", "phase": "verify" }), "critical"),
         ("work 2", json!({ "task": "2" }), "normal"),
+        ("checks 3", json!({ "category": "verification" }), "low"),
+        ("checks 4", json!({ "agent_type": "gsd-verifier" }), "low"),
+        ("fire", json!({ "priority": "urgent", "phase": "verify" }), "critical"),
     ];
     for (intent, more, priority) in submissions {
         let created = client.call("create_review", proposal_with(intent, more)).await;
@@ -27,7 +30,8 @@ async fn the_queue_is_ordered_by_priority_and_then_by_age() {
     }
     let queue = client.call("list_reviews", json!({ "status": "pending" })).await;
     let intents = column(&queue["reviews"], "intent");
-    assert_eq!(intents, ["plan 1", "plan 2", "work 1", "work 2", "checks 1", "checks 2"]);
+    let ordered = ["plan 1", "plan 2", "fire", "work 1", "work 2", "checks 1", "checks 2", "checks 3", "checks 4"];
+    assert_eq!(intents, ordered);
     broker.stop_and_check().await;
 }
 
@@ -41,6 +45,86 @@ async fn a_priority_is_inferred_once_and_survives_a_revision() {
     assert_eq!((&revised["priority"], &revised["current_round"]), (&json!("normal"), &json!(2)));
     let status = client.status(&id).await;
     assert_eq!((&status["agent_type"], &status["phase"]), (&json!("gsd-executor"), &json!("1")));
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_setting_forbids_choosing_a_priority() {
+    let broker = TestBroker::with_settings("[reviews]\nchoose_priority = false\n").await;
+    let client = broker.client();
+    let chosen = proposal_with("mine first", json!({ "priority": "critical" }));
+    let refused = client.refused("invalid_argument", "create_review", chosen).await;
+    assert_eq!(refused["field"], "priority");
+    assert!(refused["error"].as_str().unwrap().contains("reviews.choose_priority"), "{refused}");
+    assert_eq!(client.call("create_review", proposal("in turn")).await["priority"], "normal");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_list_says_how_many_reviews_there_are_and_takes_an_order_for_every_status() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let submit = |intent: &str, priority: &str| {
+        client.call("create_review", proposal_with(intent, json!({ "priority": priority })))
+    };
+    for (intent, priority) in [("one", "low"), ("two", "normal"), ("three", "critical"), ("four", "normal")] {
+        submit(intent, priority).await;
+    }
+    client.claim("R-2", "ada").await;
+    for review in ["R-3", "R-4"] {
+        client.call("cancel_review", json!({ "review_id": review, "reason": "no" })).await;
+    }
+    client.call("close_review", json!({ "review_id": "R-4" })).await;
+    let list = async |filter: Value| client.call("list_reviews", filter).await;
+
+    let open = list(json!({ "open": true })).await;
+    assert_eq!((column(&open["reviews"], "intent"), &open["total"]), (vec![json!("two"), json!("one")], &json!(2)));
+    client.refused("invalid_argument", "list_reviews", json!({ "open": true, "status": "pending" })).await;
+
+    // The order and the total hold across pages.
+    let (mut intents, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let page = list(json!({ "order": "priority", "limit": 1, "cursor": cursor })).await;
+        assert_eq!(page["total"], 4, "{page}");
+        intents.extend(column(&page["reviews"], "intent"));
+        cursor = page["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(intents, ["three", "two", "four", "one"]);
+    let several = list(json!({ "statuses": ["cancelled", "claimed"], "order": "priority" })).await;
+    assert_eq!(column(&several["reviews"], "intent"), ["three", "two"]);
+
+    let printed = broker.command(&["list", "-n", "1"]).stdout().await;
+    assert!(printed.contains("shows 1 of 2; -n N shows more, --cursor n2 continues"), "{printed}");
+    let printed = broker.command(&["list", "--all", "--by-priority", "-n", "2"]).stdout().await;
+    assert!(printed.find("R-3") < printed.find("R-2") && printed.contains("shows 2 of 4"), "{printed}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn the_files_of_a_long_change_are_read_page_by_page() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let file = |n: usize| {
+        let path = format!("many/{n:03}.txt");
+        format!(
+            "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{n}\n"
+        )
+    };
+    let diff: String = (0..250).map(file).collect();
+    let made = client.call("create_review", proposal_with("many files", json!({ "diff": diff }))).await;
+    assert_eq!(made["affected_files_total"], 250);
+    let mut paths = column(&made["affected_files"], "path");
+    let mut next = made["next_files_from"].clone();
+    while !next.is_null() {
+        let page = json!({ "review_id": made["review_id"], "files_from": next });
+        let page = client.call("get_proposal", page).await;
+        paths.extend(column(&page["affected_files"], "path"));
+        next = page["next_files_from"].clone();
+    }
+    assert_eq!(paths, (0..250).map(|n| format!("many/{n:03}.txt")).collect::<Vec<_>>());
     broker.stop_and_check().await;
 }
 

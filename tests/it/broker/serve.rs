@@ -566,7 +566,7 @@ async fn help_texts() {
 #[tokio::test]
 async fn wrong_usage_has_its_own_exit_code() {
     let home = home();
-    for arguments in [&["bogus"][..], &["serve", "--bogus"], &["mcp", "--role", "operator"], &["serve", "extra"]] {
+    for arguments in [&["bogus"][..], &["serve", "--bogus"], &["mcp", "--role", "king"], &["serve", "extra"]] {
         let mut command = countersign(home.path());
         command.args(arguments);
         let words = fails(command, 2).await;

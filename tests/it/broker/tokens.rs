@@ -223,7 +223,7 @@ async fn every_tool_requires_the_right_role() {
             };
             // Authorization comes before validation of the arguments.
             let answer = client.try_call(tool, json!({ "no_such_argument": 1 })).await.unwrap_err();
-            let expected = if is_allowed { json!(-32602) } else { json!("wrong_role") };
+            let expected = if is_allowed { json!("invalid_params") } else { json!("wrong_role") };
             assert_eq!(answer["code"], expected, "{role} {tool}: {answer}");
         }
     }
@@ -320,8 +320,8 @@ async fn a_token_cannot_act_under_another_name() {
     // Without token and name the error says what is missing; commands of the local user have no name.
     let pending = review_in(&broker.client(), "pending").await;
     for client in [broker.client(), as_holder(&broker, &operator_secret(&broker))] {
-        let error = client.try_call("claim_review", json!({ "review_id": pending })).await.unwrap_err();
-        assert_eq!((&error["code"], &error["data"]["field"]), (&json!(-32602), &json!("reviewer_id")), "{error}");
+        let error = client.refused("invalid_params", "claim_review", json!({ "review_id": pending })).await;
+        assert_eq!(error["field"], "reviewer_id", "{error}");
     }
     broker.stop_and_check().await;
 }

@@ -45,5 +45,5 @@ async fn lines_of_the_old_side_and_of_the_description_are_written_as_they_are_sh
     assert_eq!((&place["artifactLocation"]["uri"], &place["region"]), (&json!("greeting.txt"), &Value::Null));
     let of_plan = result("by whom");
     assert_eq!(of_plan["message"]["text"], "by whom\n\nLine 3 of the description of the proposal.");
-    assert_eq!(of_plan["locations"], Value::Null);
+    assert_eq!(of_plan["locations"][0]["logicalLocations"][0]["fullyQualifiedName"], "R-1/description");
 }

@@ -72,11 +72,9 @@ async fn a_refusal_prints_message_code_and_allowed_values() {
         assert_eq!((ended.code, &*ended.out), (1, ""), "{line:?}");
         serde_json::from_str::<Value>(&ended.err).unwrap_or_else(|_| panic!("{}", ended.err))
     };
-    let error = refused("ada", &["request", "--priority", "urgent"]).await;
-    assert_eq!(error["code"], "unknown_priority");
-    assert_eq!(error["allowed"], json!(["critical", "normal", "low"]));
+    let error = refused("ada", &["request", "--project", "nowhere"]).await;
+    assert_eq!((&error["code"], &error["allowed"]), (&json!("unknown_project"), &json!(["project"])));
     assert_eq!((&error["exit_code"], &error["retryable"]), (&json!(1), &json!(false)));
-    assert_eq!(refused("ada", &["list", "--status", "gone"]).await["code"], "unknown_status");
     assert_eq!(refused("ada", &["reviewer", "spawn"]).await["code"], "pool_disabled");
     broker.command_as("ada", &["request"]).stdout().await;
     assert_eq!(refused("ada", &["respond", "1", "--approve"]).await["code"], "own_proposal");
@@ -98,11 +96,62 @@ async fn wrong_usage_ends_with_2() {
         &["show"],
         &["nothing"],
         &["cancel", "R-1", "--as", "ada"],
+        &["request", "--priority", "soon"],
+        &["list", "--status", "gone"],
+        &["list", "--my-turn", "--role", "king"],
+        &["issues", "--severity", "bad"],
     ];
     for line in cases {
         let ended = broker.command_as("bob", line).finish().await;
         assert_eq!(ended.code, 2, "{line:?}: {}{}", ended.out, ended.err);
         assert_eq!(ended.out, "");
+        // The same as JSON, whether clap or the command noticed it.
+        let line: Vec<_> = line.iter().copied().chain(["--json"]).collect();
+        let ended = broker.command_as("bob", &line).finish().await;
+        let error: Value = serde_json::from_str(&ended.err).unwrap_or_else(|_| panic!("{line:?}: {}", ended.err));
+        assert_eq!((ended.code, &*ended.out, &error["exit_code"]), (2, "", &json!(2)), "{line:?}");
+        assert!(error["code"].is_string() && error["error"].as_str().is_some_and(|text| !text.contains("Usage:")));
+    }
+    let error = broker.command_as("bob", &["list", "--status", "gone", "--json"]).finish().await.err;
+    let error: Value = serde_json::from_str(&error).unwrap();
+    assert_eq!((&error["code"], &error["allowed"][0]), (&json!("unknown_status"), &json!("pending")));
+}
+
+/// Every command, from the help of the program.
+#[tokio::test]
+async fn every_command_reports_wrong_usage_and_wrong_settings_as_json_with_exit_code_2() {
+    let home = tempfile::tempdir().unwrap();
+    let mut commands = vec![Vec::new()];
+    let mut leaves = Vec::new();
+    while let Some(command) = commands.pop() {
+        let line: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = command_in(home.path(), home.path(), &line).stdout().await;
+        let listed = help.split_once("\nCommands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap().to_owned());
+        let names = listed.iter().flat_map(|list| list.lines());
+        let names = names.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let names: Vec<_> =
+            names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect();
+        if names.is_empty() {
+            leaves.push(command);
+        } else {
+            commands.extend(names.iter().map(|name| [command.clone(), vec![(*name).to_owned()]].concat()));
+        }
+    }
+    assert!(leaves.len() > 40, "{leaves:?}");
+    for command in leaves {
+        let line: Vec<&str> = command.iter().map(String::as_str).chain(["--no-such-option", "--json"]).collect();
+        let ended = command_in(home.path(), home.path(), &line).finish().await;
+        let error: Value = serde_json::from_str(&ended.err).unwrap_or_else(|_| panic!("{line:?}: {}", ended.err));
+        assert_eq!((ended.code, &*ended.out), (2, ""), "{line:?}");
+        assert_eq!((&error["code"], &error["exit_code"]), (&json!("usage"), &json!(2)), "{line:?}");
+        assert!(error["error"].as_str().unwrap().contains("--no-such-option"), "{error}");
+    }
+    // A failure to start.
+    for line in [&["serve", "--json"][..], &["list", "--json"], &["init", "--json"]] {
+        let ended =
+            command_in(home.path(), home.path(), line).var("COUNTERSIGN_SERVER_LISTEN", "nowhere").finish().await;
+        let error: Value = serde_json::from_str(&ended.err).unwrap_or_else(|_| panic!("{line:?}: {}", ended.err));
+        assert_eq!((ended.code, &error["exit_code"], &error["code"]), (2, &json!(2), &json!("usage")), "{line:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
+    json_schema::violations_in,
 };
 use serde_json::{Value, json};
 
@@ -63,6 +64,59 @@ async fn issues_are_written_as_sarif() {
     let prints: std::collections::HashSet<_> =
         results.iter().map(|result| result["partialFingerprints"]["countersignIssue/v1"].as_str().unwrap()).collect();
     assert_eq!(prints.len(), 3);
+}
+
+/// The schema of SARIF 2.1.0 and where it comes from: `tests/fixtures/sarif-2.1.0.LICENSE`.
+const SARIF_SCHEMA: &str = include_str!("../../fixtures/sarif-2.1.0.schema.json");
+
+#[tokio::test]
+async fn sarif_fits_its_schema_and_every_result_has_a_location_and_a_rule_with_texts() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    reviewed(&broker).await;
+    let plan = json!({ "description": "# A plan\n\nDo it." });
+    let plan = id(&client.call("create_review", proposal_with("a plan", plan)).await);
+    client.claim(&plan, "ada").await;
+    let diff = broker.repo().diff("drei");
+    let change = id(&client.call("create_review", proposal_with("a change", json!({ "diff": diff }))).await);
+    client.claim(&change, "ada").await;
+    let issue = |title: &str| json!({ "title": title, "severity": "high", "type": "test_gap" });
+    for (review, issues) in [
+        (
+            &plan,
+            json!([issue("No goal"), { "title": "Line", "severity": "low", "in": "description", "line_start": 3 }]),
+        ),
+        (&change, json!([issue("No test")])),
+    ] {
+        let verdict = json!({ "review_id": review, "verdict": "changes_requested", "reviewer_id": "ada", "reason": "no",
+                              "issues": issues });
+        client.call("submit_verdict", verdict).await;
+    }
+    let sarif = broker.command(&["export", "--format", "sarif"]).json().await;
+    let schema: Value = serde_json::from_str(SARIF_SCHEMA).unwrap();
+    assert_eq!(violations_in(&schema, &schema, &sarif), [] as [String; 0]);
+    assert!(!violations_in(&schema, &schema, &json!({ "version": "2.1.0", "runs": [{}] })).is_empty());
+
+    let run = &sarif["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 6);
+    for result in results {
+        let place = &result["locations"][0]["physicalLocation"]["artifactLocation"];
+        assert!(place["uri"].as_str().is_some_and(|uri| !uri.is_empty()), "{result:#}");
+        assert_eq!(run["originalUriBaseIds"].get(place["uriBaseId"].as_str().unwrap()).is_some(), true);
+        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+        let rule = rules.iter().find(|rule| rule["id"] == result["ruleId"]).unwrap();
+        for text in ["shortDescription", "fullDescription", "help"] {
+            assert!(rule[text]["text"].as_str().is_some_and(|text| text.len() > 3), "{rule}");
+        }
+    }
+    let at = |title: &str| {
+        let is_it = |result: &&Value| result["message"]["text"].as_str().unwrap().starts_with(title);
+        results.iter().find(is_it).unwrap()["locations"][0].clone()
+    };
+    assert_eq!(at("No test")["physicalLocation"]["artifactLocation"]["uri"], "greeting.txt");
+    assert_eq!(at("No goal")["physicalLocation"]["artifactLocation"]["uri"], ".");
+    assert_eq!(at("Line")["logicalLocations"][0]["fullyQualifiedName"], "R-2/description");
 }
 
 #[tokio::test]

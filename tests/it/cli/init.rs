@@ -361,10 +361,10 @@ async fn with_http_the_address_replaces_the_bridge() {
     let claude: Value = serde_json::from_str(&place.read(".mcp.json")).unwrap();
     assert_eq!(
         claude["mcpServers"]["countersign"],
-        serde_json::json!({"type": "http", "url": "http://127.0.0.1:8321/mcp", "timeout": 120_000})
+        serde_json::json!({"type": "http", "url": "http://127.0.0.1:8321/mcp/proposer", "timeout": 120_000})
     );
-    assert!(place.read(".codex/config.toml").contains("url = \"http://127.0.0.1:8321/mcp\""));
-    assert!(place.read(".gemini/settings.json").contains("\"httpUrl\": \"http://127.0.0.1:8321/mcp\""));
+    assert!(place.read(".codex/config.toml").contains("url = \"http://127.0.0.1:8321/mcp/proposer\""));
+    assert!(place.read(".gemini/settings.json").contains("\"httpUrl\": \"http://127.0.0.1:8321/mcp/proposer\""));
     place.init(&["--client", "claude", "--yes"]).stdout().await;
     assert!(!place.read(".mcp.json").contains("http"), "one way or the other");
     place.init(&["--remove", "--yes"]).stdout().await;

@@ -1,6 +1,6 @@
 //! Every tool has a command that calls it.
 
-use crate::support::{broker::TestBroker, client::TestClient, command::command_in, tool_calls::all_tools};
+use crate::support::{broker::TestBroker, client::TestClient, command::command_in, tool_calls::every_tool};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::{
@@ -39,7 +39,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
 #[tokio::test]
 async fn every_tool_has_a_command_that_calls_it() {
     let broker = TestBroker::start().await;
-    let tools = all_tools(&broker.client()).await;
+    let tools = every_tool(&broker.client()).await;
     let response = response_to_every_call(&broker.client()).await;
     for tool in &tools {
         let name = tool["name"].as_str().unwrap();

@@ -39,6 +39,18 @@ async fn an_unusable_response_is_retried_once() {
     for row in pool["ended"].as_array().unwrap() {
         assert!(row["exit"].as_str().unwrap().starts_with("could not review: "), "{row:#}");
     }
+    // The list of those that ended is read page by page, and only a failure has last words.
+    let (mut ended, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let page = scene.client().call("list_reviewers", json!({ "limit": 4, "cursor": cursor })).await;
+        assert_eq!(page["ended_total"], USELESS.len(), "{page}");
+        ended.extend(page["ended"].as_array().unwrap().clone());
+        cursor = page["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(json!(ended), pool["ended"]);
     scene.nothing_is_left().await;
     let grown = resident_kib(scene.broker.pid()).saturating_sub(before);
     assert!(grown < 100 << 10, "200 MB were printed, and the broker has grown by {grown} KiB");

@@ -17,6 +17,16 @@ impl TestClient {
         Self { http: reqwest::Client::new(), url, token: None }
     }
 
+    /// The same caller at another path of the broker.
+    pub(crate) fn at(&self, path: &str) -> Self {
+        let broker = self.url.split("/mcp").next().unwrap();
+        Self { url: format!("{broker}{path}"), ..self.clone() }
+    }
+
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        self.url.ends_with(path)
+    }
+
     /// Sends this token with every call.
     pub(crate) fn with_token(self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self }

@@ -5,12 +5,17 @@ use serde_json::Value;
 
 /// The violations of the schema in `value`. An unknown keyword fails the test.
 pub(crate) fn violations(schema: &Value, value: &Value) -> Vec<String> {
+    violations_in(document(), schema, value)
+}
+
+/// The references in the schema point into `root`.
+pub(crate) fn violations_in(root: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    check(schema, value, "", &mut found);
+    check(root, schema, value, "", &mut found);
     found
 }
 
-fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
+fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
     let Some(rules) = schema.as_object() else {
         assert_eq!(schema, &Value::Bool(true), "a schema is an object or true");
         return;
@@ -37,7 +42,7 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
             "properties" => {
                 for (name, property) in rule.as_object().unwrap() {
                     if let Some(part) = value.get(name) {
-                        check(property, part, &format!("{path}/{name}"), found);
+                        check(root, property, part, &format!("{path}/{name}"), found);
                     }
                 }
             }
@@ -50,13 +55,13 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
                     if rule == false {
                         found.push(format!("{path}: {name} is not allowed"));
                     } else {
-                        check(rule, part, &format!("{path}/{name}"), found);
+                        check(root, rule, part, &format!("{path}/{name}"), found);
                     }
                 }
             }
             "items" => {
                 for (at, item) in value.as_array().into_iter().flatten().enumerate() {
-                    check(rule, item, &format!("{path}/{at}"), found);
+                    check(root, rule, item, &format!("{path}/{at}"), found);
                 }
             }
             "minimum" => {
@@ -65,8 +70,8 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
                 }
             }
             "$ref" => {
-                let named = document().pointer(rule.as_str().unwrap().trim_start_matches('#'));
-                check(named.expect("a named schema"), value, path, found);
+                let named = root.pointer(rule.as_str().unwrap().trim_start_matches('#'));
+                check(root, named.expect("a named schema"), value, path, found);
             }
             "const" => {
                 if value != rule {
@@ -75,11 +80,27 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
             }
             "oneOf" | "anyOf" => {
                 let choices = rule.as_array().unwrap();
-                if !choices.iter().any(|choice| violations(choice, value).is_empty()) {
+                if !choices.iter().any(|choice| violations_in(root, choice, value).is_empty()) {
                     found.push(format!("{path}: {value} fits no alternative"));
                 }
             }
-            "description" | "title" | "default" | "format" => {}
+            "maximum" => {
+                if value.as_f64().is_some_and(|number| number > rule.as_f64().unwrap()) {
+                    found.push(format!("{path}: {value} is above {rule}"));
+                }
+            }
+            "minItems" => {
+                if value.as_array().is_some_and(|items| (items.len() as u64) < rule.as_u64().unwrap()) {
+                    found.push(format!("{path}: fewer than {rule} items"));
+                }
+            }
+            "uniqueItems" => {
+                let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+                if rule == true && items.iter().enumerate().any(|(at, item)| items[..at].contains(item)) {
+                    found.push(format!("{path}: an item occurs twice"));
+                }
+            }
+            "description" | "title" | "default" | "format" | "$schema" | "$id" | "definitions" => {}
             other => panic!("{path}: the keyword {other} is not known to this check"),
         }
     }

@@ -12,9 +12,28 @@ pub(crate) async fn all_tools(client: &TestClient) -> Vec<Value> {
     client.request("tools/list", json!({})).await.unwrap()["tools"].as_array().unwrap().clone()
 }
 
+/// Every tool that some endpoint lists, with every argument that the broker accepts.
+pub(crate) async fn every_tool(client: &TestClient) -> Vec<Value> {
+    let mut tools = all_tools(&client.at("/mcp")).await;
+    for tool in all_tools(&client.at("/mcp/operator")).await {
+        if tools.iter().all(|other| other["name"] != tool["name"]) {
+            tools.push(tool);
+        }
+    }
+    for tool in &mut tools {
+        tool["inputSchema"]["properties"] = operation(tool).request_schema()["properties"].clone();
+    }
+    tools
+}
+
+/// The entry of a tool in the table of operations.
+pub(crate) fn operation(tool: &Value) -> ::api::OperationId {
+    ::api::OperationId::tool(tool["name"].as_str().unwrap()).unwrap()
+}
+
 /// The tools with a call here. The others start and stop processes and are tested with the pool.
 pub(crate) async fn tools(client: &TestClient) -> Vec<Value> {
-    let mut tools = all_tools(client).await;
+    let mut tools = if client.is_at("/mcp") { every_tool(client).await } else { all_tools(client).await };
     tools.retain(|tool| tool["name"] != "spawn_reviewer" && tool["name"] != "kill_reviewer");
     tools
 }

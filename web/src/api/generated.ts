@@ -72,8 +72,6 @@ export type AddSeatResponse = {
   intent: string;
   /** Counts of issues, and which of them block approval. list_issues returns the issues. */
   issues?: IssueTotals;
-  /** The commit in which it landed, if close_review named it. */
-  landed_as?: string;
   last_message_by?: string;
   last_message_id?: number;
   /** Messages of all rounds and seats. get_discussion returns them. */
@@ -131,12 +129,6 @@ export type AnchorState = "exact" | "moved" | "modified" | "gone";
 export type AnchoredText = "diff" | "description";
 
 export type AppliesTo = "base" | "worktree";
-
-export type Approver = {
-  at: string;
-  persona: string;
-  reviewer: string;
-};
 
 export type AuditEntry = {
   /** Who caused the event. Absent: the broker. */
@@ -206,6 +198,8 @@ export type ClaimResponse = {
   intent: string;
   /** What to do next. */
   next: string;
+  /** Only if affected_files is cut: get_proposal returns the following files with files_from=<this number>. */
+  next_files_from?: number;
   number: ReviewNumber;
   /** Git's stable patch-id of the diff. */
   patch_id?: string;
@@ -296,6 +290,8 @@ export type CreateReviewResponse = {
   has_diff: boolean;
   /** What to do next. */
   next: string;
+  /** Only if affected_files is cut: get_proposal returns the following files with files_from=<this number>. */
+  next_files_from?: number;
   number: ReviewNumber;
   /** The panel rules of the broker's settings that chose these personas. Absent if you named the personas. */
   panel_because?: string[];
@@ -433,7 +429,7 @@ export type Flag = {
   path?: string;
 };
 
-export type FlagKind = "symlink" | "gitlink" | "mode_change" | "executable" | "agent_config" | "ci_config" | "git_config" | "build_config" | "control_characters" | "bidi_characters" | "mixed_scripts" | "text_outside_hunks";
+export type FlagKind = "symlink" | "gitlink" | "mode_change" | "agent_config" | "ci_config" | "git_config" | "control_characters" | "bidi_characters" | "text_outside_hunks";
 
 export type GroupBy = "none" | "reviewer" | "persona" | "category" | "day";
 
@@ -542,13 +538,6 @@ export type Iteration = {
   verdict_id: number;
 };
 
-export type ListApprovalsResponse = {
-  /** Pass it as `cursor` for the next page. Absent on the last page. */
-  next_cursor?: string;
-  /** Reviews with a diff, approved or not, newest first. */
-  reviews: ReviewFiles[];
-};
-
 /** Response of list_dead_deliveries: events that a webhook did not accept. */
 export type ListDeadDeliveriesResponse = {
   dead: DeadDelivery[];
@@ -576,15 +565,23 @@ export type ListProjectsResponse = {
 export type ListReviewersResponse = {
   /** The dedicated reviewers of open reviews, whether or not their process runs now. Their state is waiting (for their turn), queued (for a free place in the pool), working, or failed (an operator has been asked). */
   dedicated?: Reviewer[];
+  /** The number of dedicated reviewers, if more than are listed. */
+  dedicated_total?: number;
   /** The reviewers that ended last, the latest first. */
   ended: Reviewer[];
+  /** The number of reviewers that have ended, on all pages. Absent for a token of one project. */
+  ended_total?: number;
   /** The last output lines of the last reviewer that failed. */
   last_words?: string[];
   max_size: number;
   /** What the state means, and what to do about it. */
   message?: string;
+  /** Pass it as `cursor` for the next page of `ended`. Absent on the last page. */
+  next_cursor?: string;
   /** Seats whose own reviewer waits for a free place in the pool. */
   queued?: QueuedSeat[];
+  /** The number of queued seats, if more than are listed. */
+  queued_total?: number;
   /** The running reviewers. */
   reviewers: Reviewer[];
   runtime: string;
@@ -607,11 +604,16 @@ export type ListReviewsResponse = {
   seq: number;
   /** Only after a wait: whether it ended without news. */
   timed_out?: boolean;
+  /** The number of reviews that match, on all pages. Absent with my_turn, and for a reviewer's list of what it may claim. */
+  total?: number;
 };
 
 export type ListWebhooksResponse = {
   webhooks: Webhook[];
 };
+
+/** The order of a list of reviews. */
+export type ListedOrder = "newest" | "priority";
 
 /** The last message: why the broker ends the stream. */
 export type LiveDropped = {
@@ -626,6 +628,8 @@ export type LiveDropped = {
 export type LiveEvent = {
   /** Who caused the event. `null`: the broker. */
   actor: string | null;
+  /** What it means as well: a decision is also `review_updated`. Filters find it by both. */
+  also?: Topic;
   at: string;
   number: ReviewNumber | null;
   project: string | null;
@@ -776,8 +780,6 @@ export type LiveEvent = {
 } | {
   data: {
     by_role: Role;
-    /** The commit in which the approved change landed. */
-    landed_as: string | null;
   };
   kind: "closed";
 } | {
@@ -862,7 +864,7 @@ export type Message = {
 export type MessageAnchor = {
   /** A file of the change. */
   file?: string;
-  /** Whether the lines belong to the diff (the default) or to the description. */
+  /** "description": lines of the description. Default "diff". */
   in?: AnchoredText;
   /** An issue of the review, for example I-41. */
   issue?: string;
@@ -870,7 +872,7 @@ export type MessageAnchor = {
   line_end?: number;
   /** The first line, counted from 1. */
   line_start?: number;
-  /** Whether the lines are counted in the file before the change ("old") or after it ("new", the default). */
+  /** "old": lines before the change. Default "new". */
   side?: DiffSide;
 };
 
@@ -958,19 +960,19 @@ export type Policy = {
 
 /** The voting policy that a proposer asks for. Every field has a default. */
 export type PolicyRequest = {
-  /** Whether an open critical issue blocks approval. Default: true with several seats, false with one. */
+  /** An open critical issue blocks approval. Default: with several seats. */
   block_on_critical?: boolean;
-  /** Cost of all verdicts, in dollars, at which the review escalates to a person. */
+  /** Cost in dollars at which a person is asked. */
   max_cost_usd?: number;
-  /** Minutes without approval after which the review escalates to a person. */
+  /** Minutes without approval after which a person is asked. */
   max_minutes?: number;
-  /** From this round on, a request for changes also escalates to a person. The broker's setting is the default and the maximum. */
+  /** From this round on, a request for changes also escalates to a person. */
   max_rounds?: number;
-  /** Approvals needed, from 1 to the number of seats. Required by the rule "min_approvals" and not allowed otherwise. */
+  /** Approvals needed. Only with the rule "min_approvals". */
   min_approvals?: number;
-  /** "require_all" (the default), "min_approvals", or "majority" (more than half of the seats). Under each rule one "rejected" ends the review. */
+  /** Default require_all. Under each rule one "rejected" ends the review. */
   rule?: RuleName;
-  /** Whether a critical issue blocks even if its file, lines or quote were not found. Default true. */
+  /** Also if its location was not found. Default true. */
   ungrounded_blocks?: boolean;
 };
 
@@ -1073,12 +1075,12 @@ export type ProposalResponse = {
   issues?: IssueTotals;
   /** The verdicts of this round, newest first. */
   iterations?: Iteration[];
-  /** The commit in which it landed, if close_review named it. */
-  landed_as?: string;
   /** What to do next. */
   next?: string;
   /** Pass it as `cursor` for the next page. Absent on the last page. */
   next_cursor?: string;
+  /** Only if affected_files is cut: get_proposal returns the following files with files_from=<this number>. */
+  next_files_from?: number;
   number: ReviewNumber;
   /** Open issues and suggestions, the most severe first, as many as fit. list_issues returns all. */
   open_issues?: Issue[];
@@ -1112,23 +1114,12 @@ export type ProposalResponse = {
   validation_error?: string;
   /** The last verdict on this content. Its reason is verdict_reason. */
   verdict?: Verdict;
-  /** This page's part of the reason of the last verdict, or of the requested one. */
+  /** This page's part of the last verdict's reason. */
   verdict_reason?: string;
   /** Grows with every change. Pass it as `since` to get_review_status(wait=true). */
   version: number;
   /** Who must act next, and why. Empty once the review is closed. */
   waiting_on: Turn[];
-};
-
-/** The proposer, and the step of its work that the proposal belongs to. */
-export type Proposer = {
-  agent_role: string;
-  agent_type: string;
-  phase: string;
-  plan?: string;
-  project?: string;
-  proposer_id?: string;
-  task?: string;
 };
 
 /** The proposer's response to a finding, which its reviewer has not answered yet. */
@@ -1166,25 +1157,25 @@ export type RaisedIssue = {
 
 /** A finding as a reviewer writes it. Unknown fields are ignored, because models like to add their own; the schema for tool arguments forbids them. */
 export type RawFinding = {
-  /** An exact quote of the lines. The broker checks that it is there. */
+  /** An exact quote of the lines. */
   code_snippet?: string;
-  /** How sure you are, from 0 to 1. */
+  /** From 0 to 1. */
   confidence?: number;
   /** What happens, when, and why it matters. */
   description?: string;
-  /** The path as in affected_files. Any file of the project is allowed. */
+  /** The path, as in affected_files. */
   file?: string;
-  /** "description" counts the lines in the description of the proposal, for example a plan; then file is not allowed. Default "diff": in the file. */
+  /** "description": lines of the proposal's description, without file. Default "diff". */
   in?: AnchoredText;
   /** The last line. Default: line_start. */
   line_end?: number;
   /** The first line, counted from 1. */
   line_start?: number;
-  /** The rule that the code breaks, if there is one. */
+  /** The rule that the code breaks. */
   rule_ref?: string;
-  /** critical: must not land. high: a real fault that users will meet. medium: should be fixed. low: a nit. Required for an issue; a suggestion is low by default. */
+  /** critical: must not land. high: users will meet it. medium: should be fixed. low: a nit. Required for an issue. */
   severity?: Severity;
-  /** "old" counts the lines in the file before the change, for lines that it removes. Default "new": after the change. */
+  /** "old": lines before the change. Default "new". */
   side?: DiffSide;
   /** What to write instead. */
   suggestion?: string;
@@ -1228,15 +1219,6 @@ export type ResolvedIssue = {
   said?: RequestedStatus;
   /** The new status. Absent while its reviewer has not agreed. */
   status?: FindingStatus;
-};
-
-/** The files that a review changes. */
-export type ReviewFiles = {
-  /** Its active content is approved. */
-  approved: boolean;
-  base?: string;
-  files: AffectedFile[];
-  number: ReviewNumber;
 };
 
 /** The permanent id of a review. */
@@ -1394,8 +1376,6 @@ export type ReviewStatusResponse = {
   intent: string;
   /** Counts of issues, and which of them block approval. list_issues returns the issues. */
   issues?: IssueTotals;
-  /** The commit in which it landed, if close_review named it. */
-  landed_as?: string;
   last_message_by?: string;
   last_message_id?: number;
   /** Messages of all rounds and seats. get_discussion returns them. */
@@ -1436,36 +1416,6 @@ export type ReviewStatusResponse = {
   waiting_on: Turn[];
 };
 
-/** A review with its active content, and whether that content is approved. */
-export type ReviewedContent = {
-  /** The active content is approved. */
-  approved: boolean;
-  /** An earlier content was approved. */
-  approved_before: boolean;
-  /** The reviewers whose last vote approved this content. */
-  approvers: Approver[];
-  base_commit?: string;
-  content_hash: ContentHash;
-  description?: string;
-  diff?: string;
-  files: AffectedFile[];
-  intent: string;
-  /** The commit in which the approved content landed, as the proposer said. */
-  landed_as?: string;
-  number: ReviewNumber;
-  patch_id?: string;
-  priority: Priority;
-  proposer: Proposer;
-  /** The reason of the latest verdict. */
-  reason?: string;
-  review_id: ReviewId;
-  status: Status;
-  /** The branch, commit or range that the diff was taken from. */
-  target?: TargetName;
-  /** The tree that results from applying the diff to its base. */
-  tree_id?: string;
-};
-
 /** One reviewer process and its statistics. Response of spawn_reviewer and kill_reviewer. */
 export type Reviewer = {
   age_seconds?: number;
@@ -1487,7 +1437,7 @@ export type Reviewer = {
   idle_seconds?: number;
   /** As its client reports them. */
   input_tokens?: number;
-  /** Its last output lines. For a running reviewer: its client's last error, until it recovers. */
+  /** Its last output lines, if it failed. For a running reviewer: its client's last error, until it recovers. */
   last_words?: string[];
   /** The short name, for example codex-r1. */
   name: string;
@@ -1648,23 +1598,15 @@ export type TargetCommit = {
 
 export type TargetKind = "branch" | "commit" | "range";
 
-/** Commits to be reviewed, as the proposer names them. A repeat of a call names them the same way. */
-export type TargetName = {
-  /** What they are compared with; `None` if the broker chooses it. A range contains its own base. */
-  base_name: string | null;
-  kind: TargetKind;
-  name: string;
-};
-
 /** The commits to review: exactly one of branch, commit and range. */
 export type TargetRequest = {
-  /** The commit to compare with. Default for a branch: origin/HEAD, else main, else master. Not allowed with range. */
+  /** The commit to compare with. Not allowed with range. */
   base?: string;
-  /** All commits of this branch that are not in `base`, since the two diverged. */
+  /** All its commits that are not in `base`. */
   branch?: string;
   /** This commit against its first parent. */
   commit?: string;
-  /** "A..B": from A to B. "A...B": from the merge base of A and B to B. */
+  /** "A..B", or "A...B" from their merge base. */
   range?: string;
 };
 
@@ -1693,8 +1635,6 @@ export type TimelineEvent = {
   held_ms?: number;
   intent?: string;
   kind: EventKind;
-  /** The commit in which the approved change landed. */
-  landed_as?: string;
   /** Effort, as far as the reviewer reports it. */
   metrics?: ReviewMetrics;
   /** The note to an issue. */
@@ -1858,8 +1798,6 @@ export type Whoami = {
   name: string | null;
   /** The projects that the token is limited to. `null`: all. */
   projects: string[] | null;
-  /** The last event. Who reads something after this response and follows the events from here misses no change. `null` if the broker requires a token and the request has none. */
-  seq: number | null;
   /** The request carried a valid session cookie. */
   signed_in: boolean;
   /** The name under which the commands of the broker's user act, for a caller without a name. Empty if it is unknown, or if the broker requires a token and the request has none. */
@@ -1902,23 +1840,6 @@ export type Operations = {
   }; answer: ActivityResponse };
   /** The actor tree */
   get_actors: { args: Record<string, never>; answer: Actors };
-  /** Approvals */
-  list_approvals: { args: {
-    /** Only reviews that had this content in some round. */
-    content_hash?: string | undefined;
-    /** The next_cursor of the previous page, with unchanged filters. */
-    cursor?: string | undefined;
-    /** The maximum number of rows, from 1 to 100. Default 50. Not used with patch_id, tree_id, content_hash and waiting, which return one page. */
-    limit?: number | undefined;
-    /** Only approved reviews of a diff with this patch id, or of one that led to tree_id. */
-    patch_id?: string | undefined;
-    /** Only reviews of this project. */
-    project?: string | undefined;
-    /** Only approved reviews of a diff that led to this tree, or of one with patch_id. */
-    tree_id?: string | undefined;
-    /** Only approved reviews that are not closed, in the order in which they should land. Default false. */
-    waiting?: boolean | undefined;
-  }; answer: ListApprovalsResponse };
   /** Audit log */
   get_audit_log: { args: {
     /** Only events caused by this actor, spelled as in the log. */
@@ -1975,11 +1896,11 @@ export type Operations = {
     duplicate_of?: string | undefined;
     /** The reason. A proposer must give one for "disputed" and "wont_fix". */
     note?: string | undefined;
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** The role you act in. */
     role?: Authority | undefined;
-    /** Reviewer of the seat that raised it, or operator: "open" (confirm or reopen), "fixed", "wont_fix" (withdraw) or "duplicate". Proposer: "fixed", "wont_fix" or "disputed", which the reviewer then confirms or withdraws. */
+    /** Its reviewer, or an operator: open (confirm or reopen), fixed, wont_fix (withdraw) or duplicate. Proposer: fixed, wont_fix or disputed. */
     status: RequestedStatus;
   }; answer: UpdateIssueResponse };
   /** This description */
@@ -1989,7 +1910,12 @@ export type Operations = {
   /** Projects */
   list_projects: { args: Record<string, never>; answer: ListProjectsResponse };
   /** List reviewers */
-  list_reviewers: { args: Record<string, never>; answer: ListReviewersResponse };
+  list_reviewers: { args: {
+    /** The next_cursor of the previous page: continues `ended`. */
+    cursor?: string | undefined;
+    /** Maximum number of rows in `ended`, 1 to 200. Default 20. */
+    limit?: number | undefined;
+  }; answer: ListReviewersResponse };
   /** Start a reviewer */
   spawn_reviewer: { args: {
     /** The project to review for. Default: the repository the broker was started in. */
@@ -2013,7 +1939,7 @@ export type Operations = {
   list_reviews: { args: {
     /** Only reviews of this branch. */
     branch?: string | undefined;
-    /** Your reviewer_id. With status "pending" the list then holds what you may claim: without reviews reserved for another reviewer, but with reviews that others have started and that have a free seat for you (free_seats). */
+    /** Your own id. */
     caller_id?: string | undefined;
     /** Only this kind of proposal. */
     category?: Category | undefined;
@@ -2025,6 +1951,10 @@ export type Operations = {
     limit?: number | undefined;
     /** Only reviews in which it is your turn (waiting_on). Requires caller_id or a token. */
     my_turn?: boolean | undefined;
+    /** Only reviews that are neither cancelled nor closed. Not allowed with status or statuses. */
+    open?: boolean | undefined;
+    /** "priority": in the order of the queue, whatever the status. Default: "pending" in that order, others newest first. */
+    order?: ListedOrder | undefined;
     /** Only reviews that this name proposed or holds a seat of. */
     participant?: string | undefined;
     /** Only reviews with a seat of this persona. */
@@ -2039,24 +1969,24 @@ export type Operations = {
     q?: string | undefined;
     /** With my_turn, the role you act in. "operator" also lists reviews that wait for an operator. Default: the role of your token or endpoint, else proposer and reviewer. */
     role?: Authority | undefined;
-    /** The seq of your last response: only a newer event ends the wait. Default: any pending review ends it. */
+    /** The seq of your last response: only a newer event ends the wait. */
     since?: number | undefined;
-    /** Only reviews with this status. Default: all. "pending" with caller_id: every review that you may claim. */
+    /** Only this status. "pending" with caller_id: every review that you may claim. */
     status?: Status | undefined;
     /** Only reviews with one of these statuses, newest first. Not allowed with status. */
     statuses?: Status[] | undefined;
-    /** How long to wait, in seconds, from 1 to wait.max. Default wait.default. */
+    /** Seconds to wait, 1 to wait.max. Default wait.default. */
     timeout_seconds?: number | undefined;
-    /** Wait until there is a review to claim (status "pending"), or one in which it is your turn (my_turn). Default false. */
+    /** Wait until there is a review to claim (status "pending"), or one in which it is your turn (my_turn). */
     wait?: boolean | undefined;
   }; answer: ListReviewsResponse };
   /** Propose a change */
   create_review: { args: {
-    /** The role the agent acts in, for example "proposer". Required unless review_id is given. */
+    /** The role the agent acts in. Default "proposer". */
     agent_role?: string | undefined;
-    /** The kind of agent that proposes, for example "gsd-executor". Required unless review_id is given. */
+    /** The kind of agent that proposes, for example "gsd-executor". Required without review_id. */
     agent_type?: string | undefined;
-    /** The commit the diff applies to. Default: the current HEAD of the project's repository. */
+    /** The commit the diff applies to. Default: HEAD. */
     base?: string | undefined;
     /** The kind of proposal. */
     category?: Category | undefined;
@@ -2064,33 +1994,33 @@ export type Operations = {
     change_note?: string | undefined;
     /** The plan, report or reasoning, as long as needed. Markdown is fine. */
     description?: string | undefined;
-    /** A unified diff as `git diff` prints it, against `base`. */
+    /** A diff as `git diff` prints it, against `base`. */
     diff?: string | undefined;
     /** Any string of your own. Repeating the call with this key returns the existing review. */
     idempotency_key?: string | undefined;
-    /** What the change is for, in one or two sentences: the title of the review. Required unless review_id is given; a revision keeps it. */
+    /** What the change is for, in one or two sentences. Required without review_id. */
     intent?: string | undefined;
     /** The reviewers to ask for: one seat per persona, for example ["security", "tests"]. From 1 to 10 names of 1 to 64 letters, digits, ".", "_" or "-". Default: what the broker's settings say, usually ["general"]. Not allowed with review_id. */
     personas?: string[] | undefined;
-    /** The phase of the work, for example "3" or "verify". Required unless review_id is given. */
+    /** The phase of the work, for example "3" or "verify". Default "work". */
     phase?: string | undefined;
     /** The plan the change belongs to. */
     plan?: string | undefined;
-    /** How the votes of several seats are counted. Default: all must approve. Not allowed with review_id. */
+    /** How votes are counted. Default: all must approve. Not allowed with review_id. */
     policy?: PolicyRequest | undefined;
-    /** The position in the queue. Default: inferred (critical for a planner's proposals, low for verifications). Not allowed with review_id. */
+    /** The position in the queue. Default: inferred. Not allowed with review_id. */
     priority?: Priority | undefined;
-    /** A project registered with the broker. Default: the repository you work in, if the client names it (the stdio bridge does), else the repository the broker was started in. */
+    /** A registered project. Default: the repository you work in, else the one the broker was started in. */
     project?: string | undefined;
     /** Your own stable id. A reviewer cannot use this name. Default: agent_type. */
     proposer_id?: string | undefined;
     /** In a revision: parts of the content to remove. */
     remove?: RemovablePart[] | undefined;
-    /** The reviewers to ask for, one seat each: a persona such as "security", or "@ada" for a seat that only this person or agent can claim. Not allowed with personas or review_id. */
+    /** The reviewers to ask for, one seat each: a persona such as "security", or "@ada" for one person or agent. Default: the broker's settings. Not allowed with review_id. */
     reviewers?: string[] | undefined;
-    /** Skips the check that the diff applies. Reviewers see that it was skipped. Default false. */
+    /** Skips the check that the diff applies. Reviewers see it. */
     skip_diff_validation?: boolean | undefined;
-    /** Commits to review. The broker reads their diff from the project's repository. Not allowed with diff or base. In a revision the branch is read again at its current head, also if neither target nor diff is given. */
+    /** Commits to review, instead of diff and base: exactly one of branch, commit and range. A revision reads the branch again. */
     target?: TargetRequest | undefined;
     /** The task the change belongs to. */
     task?: string | undefined;
@@ -2120,125 +2050,110 @@ export type Operations = {
   }; answer: CountReviewsResponse };
   /** Cancel a review */
   delete_review: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
-    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
-    caller_id?: string | undefined;
     /** Why the review is no longer wanted. Its reviewers see it. */
     reason: string;
   }; answer: ReviewStatusResponse };
   /** Read a proposal */
   get_review: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
-    /** Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted". */
+    /** "submitted": the content before a counter-patch was accepted. Default "active". */
     content?: ContentChoice | undefined;
-    /** Only this content: if the requested content has another hash, the call is refused as stale_content. */
+    /** Refuse (stale_content) if the content has another hash. */
     content_hash?: ContentHash | undefined;
-    /** The next_cursor of the previous page, with all other arguments unchanged. */
+    /** The next_cursor of the previous page, with unchanged other arguments. */
     cursor?: string | undefined;
-    /** Only this file's part of the diff, by its path in affected_files. */
+    /** Only this file's part of the diff. */
     file?: string | undefined;
-    /** The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch. */
+    /** Leave out this many of affected_files: the next_files_from of the previous response. */
+    files_from?: number | undefined;
+    /** The seat whose counter-patch to show. Default: the latest. */
     persona?: string | undefined;
     /** An earlier round. Default: the current round. */
     round?: number | undefined;
-    /** Only what changed since this earlier round: diff then leads from its files to those of the requested round. */
+    /** Only what changed since this earlier round. */
     since_round?: number | undefined;
-    /** Only the reason of this verdict, in full: its version in get_review_timeline. */
-    verdict?: number | undefined;
   }; answer: ProposalResponse };
-  /** Approval of a review */
-  get_approval: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
-    review_id: string;
-  }; answer: ReviewedContent };
   /** Cancel a review */
   cancel_review: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
-    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
-    caller_id?: string | undefined;
     /** Why the review is no longer wanted. Its reviewers see it. */
     reason: string;
   }; answer: ReviewStatusResponse };
   /** Claim a review */
   claim_review: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** The seat to take if the review has several. Default: the first free seat. */
     persona?: string | undefined;
-    /** Your own stable name. It must differ from the proposer's. Use it again in submit_verdict. Required unless your token says who you are. */
+    /** Your own stable name, not the proposer's. Use it again in submit_verdict. */
     reviewer_id?: string | undefined;
   }; answer: ClaimResponse };
   /** Close a review */
   close_review: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
-    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
-    caller_id?: string | undefined;
-    /** The role you act in. Only "proposer" may close a review. */
+    /** The role you act in. Default "proposer", the only one that may close a review. */
     closer_role?: Role | undefined;
-    /** The full id of the commit in which the approved change landed. */
-    landed_as?: string | undefined;
   }; answer: ReviewStatusResponse };
   /** A counter-patch */
   get_counter_patch: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
-    /** The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch. */
+    /** Leave out this many of affected_files: the next_files_from of the previous response. */
+    files_from?: number | undefined;
+    /** The seat whose counter-patch to show. Default: the latest. */
     persona?: string | undefined;
     /** An earlier round. Default: the current round. */
     round?: number | undefined;
-    /** Only what changed since this earlier round: diff then leads from its files to those of the requested round. */
-    since_round?: number | undefined;
   }; answer: string };
   /** Accept a counter-patch */
   accept_counter_patch: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
-    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
-    caller_id?: string | undefined;
-    /** The persona whose counter-patch is meant. Needed if several seats have offered one. */
+    /** The seat whose counter-patch is meant, if several offered one. */
     persona?: string | undefined;
   }; answer: ReviewStatusResponse };
   /** Reject a counter-patch */
   reject_counter_patch: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
-    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
-    caller_id?: string | undefined;
-    /** The persona whose counter-patch is meant. Needed if several seats have offered one. */
+    /** The seat whose counter-patch is meant, if several offered one. */
     persona?: string | undefined;
   }; answer: ReviewStatusResponse };
   /** The diff of a round */
   get_diff: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
-    /** Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted". */
+    /** "submitted": the content before a counter-patch was accepted. Default "active". */
     content?: ContentChoice | undefined;
-    /** Only this content: if the requested content has another hash, the call is refused as stale_content. */
+    /** Refuse (stale_content) if the content has another hash. */
     content_hash?: ContentHash | undefined;
-    /** The next_cursor of the previous page, with all other arguments unchanged. */
+    /** The next_cursor of the previous page, with unchanged other arguments. */
     cursor?: string | undefined;
-    /** Only this file's part of the diff, by its path in affected_files. */
+    /** Only this file's part of the diff. */
     file?: string | undefined;
-    /** The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch. */
+    /** Leave out this many of affected_files: the next_files_from of the previous response. */
+    files_from?: number | undefined;
+    /** The seat whose counter-patch to show. Default: the latest. */
     persona?: string | undefined;
     /** An earlier round. Default: the current round. */
     round?: number | undefined;
-    /** Only what changed since this earlier round: diff then leads from its files to those of the requested round. */
+    /** Only what changed since this earlier round. */
     since_round?: number | undefined;
   }; answer: ProposalResponse };
   /** A file of a proposal */
   get_file: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted". */
     content?: ContentChoice | undefined;
@@ -2276,7 +2191,7 @@ export type Operations = {
   }; answer: ListIssuesResponse };
   /** Update an issue */
   update_review_issue: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** The issue, for example I-41. */
     issue_id: string;
@@ -2288,12 +2203,12 @@ export type Operations = {
     note?: string | undefined;
     /** The role you act in. */
     role?: Authority | undefined;
-    /** Reviewer of the seat that raised it, or operator: "open" (confirm or reopen), "fixed", "wont_fix" (withdraw) or "duplicate". Proposer: "fixed", "wont_fix" or "disputed", which the reviewer then confirms or withdraws. */
+    /** Its reviewer, or an operator: open (confirm or reopen), fixed, wont_fix (withdraw) or duplicate. Proposer: fixed, wont_fix or disputed. */
     status: RequestedStatus;
   }; answer: UpdateIssueResponse };
   /** Read the discussion */
   get_discussion: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** Your own id. Reading renews your claim. Optional. */
     caller_id?: string | undefined;
@@ -2304,45 +2219,47 @@ export type Operations = {
   }; answer: DiscussionResponse };
   /** Add a message */
   add_message: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
-    /** What the message refers to: an issue, a file with lines, or lines of the description. */
+    /** What it refers to: an issue, a file with lines, or lines of the description. */
     anchor?: MessageAnchor | undefined;
     /** The message. */
     body: string;
-    /** Your own id. A reviewer gives the id that holds the seat. Required for an operator without a token. */
+    /** Your own id. Required for an operator without a token. */
     caller_id?: string | undefined;
-    /** A JSON object to store with the message, for example {"files": [...], "lines": [...]}. */
+    /** A JSON object to store with the message. */
     metadata?: Record<string, unknown> | undefined;
     /** The seat whose discussion is meant, if the review has several seats. */
     persona?: string | undefined;
     /** The role you act in. An operator is a person who writes without a seat and out of turn. */
     sender_role?: Authority | undefined;
-    /** Instead of persona. A proposer writes to all "reviewers". An operator writes to the "proposer", the "reviewers", or "everyone" (the default). */
+    /** Instead of persona: a proposer can write to all "reviewers", an operator to any of these. Default "everyone". */
     to?: Recipient | undefined;
   }; answer: MessageResponse };
   /** The diff as a mail */
   get_patch: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
-    /** Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted". */
+    /** "submitted": the content before a counter-patch was accepted. Default "active". */
     content?: ContentChoice | undefined;
-    /** Only this content: if the requested content has another hash, the call is refused as stale_content. */
+    /** Refuse (stale_content) if the content has another hash. */
     content_hash?: ContentHash | undefined;
-    /** Only this file's part of the diff, by its path in affected_files. */
+    /** Only this file's part of the diff. */
     file?: string | undefined;
-    /** The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch. */
+    /** Leave out this many of affected_files: the next_files_from of the previous response. */
+    files_from?: number | undefined;
+    /** The seat whose counter-patch to show. Default: the latest. */
     persona?: string | undefined;
     /** An earlier round. Default: the current round. */
     round?: number | undefined;
   }; answer: string };
   /** Release a claim */
   release_claim: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
-    /** The claim_generation from claim_review. It proves that the claim is still yours. */
+    /** From claim_review: proves that the claim is still yours. */
     claim_generation?: number | undefined;
     /** Why you give the claim back. It is kept in the log. */
     reason?: string | undefined;
@@ -2351,90 +2268,92 @@ export type Operations = {
   }; answer: ReviewStatusResponse };
   /** Propose a change */
   resubmit_review: { args: {
-    /** The review to revise, in any status before closed. Starts a new round; everything you leave out stays as it was. */
+    /** The review to revise. */
     review_id: string;
-    /** The commit the diff applies to. Default: the current HEAD of the project's repository. */
+    /** The commit the diff applies to. Default: HEAD. */
     base?: string | undefined;
     /** In a revision: what you changed in this round, and why. */
     change_note?: string | undefined;
     /** The plan, report or reasoning, as long as needed. Markdown is fine. */
     description?: string | undefined;
-    /** A unified diff as `git diff` prints it, against `base`. */
+    /** A diff as `git diff` prints it, against `base`. */
     diff?: string | undefined;
     /** Any string of your own. Repeating the call with this key returns the existing review. */
     idempotency_key?: string | undefined;
-    /** What the change is for, in one or two sentences: the title of the review. Required unless review_id is given; a revision keeps it. */
+    /** What the change is for, in one or two sentences. Required without review_id. */
     intent?: string | undefined;
-    /** The position in the queue. Default: inferred (critical for a planner's proposals, low for verifications). Not allowed with review_id. */
+    /** The position in the queue. Default: inferred. Not allowed with review_id. */
     priority?: Priority | undefined;
     /** Your own stable id. A reviewer cannot use this name. Default: agent_type. */
     proposer_id?: string | undefined;
     /** In a revision: parts of the content to remove. */
     remove?: RemovablePart[] | undefined;
-    /** Skips the check that the diff applies. Reviewers see that it was skipped. Default false. */
+    /** Skips the check that the diff applies. Reviewers see it. */
     skip_diff_validation?: boolean | undefined;
-    /** Commits to review. The broker reads their diff from the project's repository. Not allowed with diff or base. In a revision the branch is read again at its current head, also if neither target nor diff is given. */
+    /** Commits to review, instead of diff and base: exactly one of branch, commit and range. A revision reads the branch again. */
     target?: TargetRequest | undefined;
   }; answer: CreateReviewResponse };
   /** The diff of a round */
   get_round_diff: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** An earlier round. Default: the current round. */
     round: number;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
-    /** Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted". */
+    /** "submitted": the content before a counter-patch was accepted. Default "active". */
     content?: ContentChoice | undefined;
-    /** Only this content: if the requested content has another hash, the call is refused as stale_content. */
+    /** Refuse (stale_content) if the content has another hash. */
     content_hash?: ContentHash | undefined;
-    /** The next_cursor of the previous page, with all other arguments unchanged. */
+    /** The next_cursor of the previous page, with unchanged other arguments. */
     cursor?: string | undefined;
-    /** Only this file's part of the diff, by its path in affected_files. */
+    /** Only this file's part of the diff. */
     file?: string | undefined;
-    /** The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch. */
+    /** Leave out this many of affected_files: the next_files_from of the previous response. */
+    files_from?: number | undefined;
+    /** The seat whose counter-patch to show. Default: the latest. */
     persona?: string | undefined;
-    /** Only what changed since this earlier round: diff then leads from its files to those of the requested round. */
+    /** Only what changed since this earlier round. */
     since_round?: number | undefined;
   }; answer: ProposalResponse };
   /** Add a reviewer */
   add_seat: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** Your own id. Optional for the proposer. */
     caller_id?: string | undefined;
-    /** The persona of the new seat, for example "security", or "@name" for one person or agent, which only that name can claim. */
+    /** The persona of the new seat, for example "security", or "@ada" for one person or agent. */
     reviewer: string;
     /** The role you act in: proposer or operator. */
     role?: Authority | undefined;
   }; answer: AddSeatResponse };
   /** Status of a review */
   get_review_status: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
-    /** Your own id. With it the broker knows when it is your turn, and counts your unread messages. */
+    /** Your own id, so that the broker knows when it is your turn. */
     caller_id?: string | undefined;
     /** With wait, the role you act in: "operator" also ends the wait when an operator must act. Default: the role of your token or endpoint, else proposer and reviewer. */
     role?: Authority | undefined;
-    /** The version of your last response: only a newer version ends the wait, so no change is missed. */
+    /** The version of your last response: only a newer one ends the wait. */
     since?: number | undefined;
-    /** How long to wait, in seconds, from 1 to wait.max. Default wait.default. */
+    /** Seconds to wait, 1 to wait.max. Default wait.default. */
     timeout_seconds?: number | undefined;
-    /** Wait until the review changes. Returns at once if it is your turn (waiting_on). Default false. */
+    /** Wait until the review changes, or it is your turn. */
     wait?: boolean | undefined;
   }; answer: ReviewStatusResponse };
   /** Take a seat over */
   take_over: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** The seat to take if the review has several. Default: the first free seat. */
     persona?: string | undefined;
-    /** Your own stable name. It must differ from the proposer's. Use it again in submit_verdict. Required unless your token says who you are. */
+    /** Your own stable name, not the proposer's. Use it again in submit_verdict. */
     reviewer_id?: string | undefined;
   }; answer: ClaimResponse };
   /** Timeline of a review */
   get_review_timeline: { args: {
-    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
     /** Your own id. It renews your claim of the review. */
     caller_id?: string | undefined;
@@ -2445,13 +2364,13 @@ export type Operations = {
   submit_verdict: { args: {
     /** The review: its id, its number (R-12), or a unique prefix of the id. */
     review_id: string;
-    /** The claim_generation from claim_review. It proves that the claim is still yours. */
+    /** From claim_review: proves that the claim is still yours. */
     claim_generation?: number | undefined;
-    /** The content_hash of what you read. The verdict is refused if the content has changed. */
+    /** The content_hash of what you read. */
     content_hash?: string | undefined;
-    /** A better diff against the same base, only with "changes_requested" or "comment". The proposer accepts or rejects it. */
+    /** A better diff against the same base, only with "changes_requested" or "comment". */
     counter_patch?: string | undefined;
-    /** Problems, each with its location. The broker checks the location and tracks the issue until it is resolved. An open critical issue blocks approval if the policy says so. */
+    /** Problems, each with its location. An open critical issue blocks approval if the policy says so. */
     issues?: RawFinding[] | undefined;
     /** Effort of the review, as far as you know it. */
     metrics?: ReviewMetrics | undefined;
@@ -2459,11 +2378,11 @@ export type Operations = {
     reason?: string | undefined;
     /** The name you claimed with. Required without claim_generation. */
     reviewer_id?: string | undefined;
-    /** Improvements that never block: objects with the fields of an issue, or plain strings. */
+    /** Improvements that never block, with the fields of an issue, or plain strings. */
     suggestions?: RawFinding[] | undefined;
     /** The review in one or two sentences. */
     summary?: string | undefined;
-    /** "approved" signs this content. "changes_requested" asks for another round. "rejected" rejects the whole idea and ends the review. "comment" does not change the status. */
+    /** "rejected" ends the review: the whole idea is wrong. "comment" does not change the status. */
     verdict: Verdict;
   }; answer: VerdictResponse };
   /** Sign out */
@@ -2531,7 +2450,6 @@ export type Operations = {
 export const operations = {
   get_activity_feed: ["GET", "/api/v1/activity"],
   get_actors: ["GET", "/api/v1/actors"],
-  list_approvals: ["GET", "/api/v1/approvals"],
   get_audit_log: ["GET", "/api/v1/audit"],
   get_config: ["GET", "/api/v1/config"],
   list_issues: ["GET", "/api/v1/issues"],
@@ -2548,7 +2466,6 @@ export const operations = {
   count_reviews: ["GET", "/api/v1/reviews/counts"],
   delete_review: ["DELETE", "/api/v1/reviews/{review_id}"],
   get_review: ["GET", "/api/v1/reviews/{review_id}"],
-  get_approval: ["GET", "/api/v1/reviews/{review_id}/approval"],
   cancel_review: ["POST", "/api/v1/reviews/{review_id}/cancel"],
   claim_review: ["POST", "/api/v1/reviews/{review_id}/claim"],
   close_review: ["POST", "/api/v1/reviews/{review_id}/close"],

@@ -1,29 +1,59 @@
 //! Renders issues as SARIF 2.1.0 for `countersign export`, to be read by code scanning, editors and dashboards.
 
 use super::ReviewBundle;
-use api::{issues::Issue, reviews::ReviewHead};
+use api::issues::Issue;
 use domain::{
-    finding::{FindingStatus, Severity},
+    finding::{FindingKind, FindingStatus, Severity},
     review::{AnchoredText, DiffSide},
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+const ROOT: &str = "%SRCROOT%";
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 pub(super) fn render(bundles: &[ReviewBundle]) -> impl Serialize {
-    let issues = || bundles.iter().flat_map(|bundle| bundle.issues.iter().map(|issue| (&bundle.review.head, issue)));
-    let kinds: BTreeSet<&str> = issues().map(|(_, issue)| issue.kind.as_str()).collect();
-    let rules: Vec<_> = kinds.into_iter().map(|kind| json!({ "id": kind, "name": kind })).collect();
+    let issues = || bundles.iter().flat_map(|bundle| bundle.issues.iter().map(move |issue| (bundle, issue)));
+    let kinds: BTreeSet<FindingKind> = issues().map(|(_, issue)| issue.kind).collect();
+    let rules: Vec<_> = kinds.into_iter().map(rule).collect();
     let driver = json!({ "name": "countersign", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
-    let results: Vec<_> = issues().map(|(review, issue)| result(review, issue)).collect();
-    let run = json!({ "tool": { "driver": driver }, "columnKind": "unicodeCodePoints", "results": results });
+    let results: Vec<_> = issues().map(|(bundle, issue)| result(bundle, issue)).collect();
+    let run = json!({
+        "tool": { "driver": driver }, "columnKind": "unicodeCodePoints", "results": results,
+        "originalUriBaseIds": { ROOT: { "description": { "text": "The root of the repository." } } },
+    });
     json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] })
 }
 
-fn result(review: &ReviewHead, issue: &Issue) -> impl Serialize {
+/// A kind of issue, with the texts that viewers show for it.
+fn rule(kind: FindingKind) -> Value {
+    let (short, full) = match kind {
+        FindingKind::Bug => ("Wrong behaviour", "The change does something else than it should."),
+        FindingKind::Security => ("Security", "The change can be misused, or reveals or weakens something."),
+        FindingKind::LogicError => ("Error in the logic", "The change decides or computes something wrongly."),
+        FindingKind::Performance => ("Performance", "The change costs more time or memory than it should."),
+        FindingKind::Architecture => ("Architecture", "The change does not fit the structure of the project."),
+        FindingKind::TestGap => ("Missing test", "Behaviour of the change is not tested."),
+        FindingKind::GuidelineViolation => ("Rule of the project", "The change breaks a written rule of the project."),
+        FindingKind::Other => ("Other", "A problem of another kind."),
+    };
+    let name: String = kind.as_str().split('_').map(capitalized).collect();
+    let help = format!("{full} A reviewer raised it in Countersign; `countersign issues` shows its state.");
+    json!({
+        "id": kind, "name": name, "shortDescription": { "text": format!("{short}.") }, "fullDescription": { "text": full },
+        "help": { "text": help }, "defaultConfiguration": { "level": "warning" },
+    })
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+fn result(bundle: &ReviewBundle, issue: &Issue) -> impl Serialize {
+    let review = &bundle.review.head;
     let mut result = json!({
         "ruleId": issue.kind,
         "level": level(issue),
@@ -40,7 +70,7 @@ fn result(review: &ReviewHead, issue: &Issue) -> impl Serialize {
         result["properties"]["confidence"] = json!(confidence);
     }
     if let Some(file) = &issue.file {
-        let mut location = json!({ "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" } });
+        let mut location = artifact(file);
         // A viewer would show the lines of the file as it is now.
         let is_new = issue.side.unwrap_or_default() == DiffSide::New;
         if let Some(start) = issue.line_start.filter(|line| is_new && *line > 0) {
@@ -48,6 +78,14 @@ fn result(review: &ReviewHead, issue: &Issue) -> impl Serialize {
             location["region"] = json!({ "startLine": start, "endLine": end });
         }
         result["locations"] = json!([{ "physicalLocation": location }]);
+    } else {
+        // Viewers need a file: the first one of the change.
+        let first = bundle.rounds.iter().rev().filter_map(|round| round.details.as_ref()?.files.affected_files.first());
+        let file = first.map(|file| file.path.as_str()).next();
+        let part = if issue.text == Some(AnchoredText::Description) { "/description" } else { "" };
+        let review = json!({ "name": review.number, "fullyQualifiedName": format!("{}{part}", review.number) });
+        result["locations"] =
+            json!([{ "physicalLocation": artifact(file.unwrap_or(".")), "logicalLocations": [review] }]);
     }
     if issue.status != FindingStatus::Open {
         let note = issue.resolution.as_ref().and_then(|resolution| resolution.note.as_deref());
@@ -56,6 +94,10 @@ fn result(review: &ReviewHead, issue: &Issue) -> impl Serialize {
         result["suppressions"] = json!([suppression]);
     }
     result
+}
+
+fn artifact(file: &str) -> Value {
+    json!({ "artifactLocation": { "uri": uri(file), "uriBaseId": ROOT } })
 }
 
 /// Suggestions never block, so they are notes.
