@@ -51,7 +51,8 @@ pub(crate) async fn report(report: &mut Report, baseline: &Path, is_new_baseline
     let (without, with) = (run(&sample, false).await?, run(&sample, true).await?);
     let mut counted = Baseline::new();
     for ((step, limit), (without, with)) in STEPS.into_iter().zip(WITH_DIFF).zip(without.into_iter().zip(with)) {
-        for (name, thousands) in [(format!("{step}, without a diff"), without), (format!("{step}, with a diff"), with)] {
+        for (name, thousands) in [(format!("{step}, without a diff"), without), (format!("{step}, with a diff"), with)]
+        {
             let figure = Figure::new(SECTION, name.clone(), thousands, "k");
             report.add(match known.get(&name) {
                 Some(known) => figure.against("baseline", *known, Form::Times).aim(Aim::AtMost(TOLERANCE)),

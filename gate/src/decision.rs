@@ -263,10 +263,7 @@ impl Gate {
     }
 
     /// The newest review that approved this base and tree. Git is not needed for it.
-    pub(crate) async fn find_approval_of_tree(
-        &mut self,
-        candidate: &Candidate,
-    ) -> Result<Option<Approval>, GateError> {
+    pub(crate) async fn find_approval_of_tree(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
         let of_tree = match &mut self.store {
             Some(store) => store.list_approved(None, &candidate.tree).await?,
             None => return Ok(None),
