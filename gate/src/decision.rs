@@ -281,10 +281,7 @@ impl Gate {
     }
 
     /// The newest review that approved this base and tree, or a receipt for this commit. Git is not needed for it.
-    pub(crate) async fn find_approval_of_tree(
-        &mut self,
-        candidate: &Candidate,
-    ) -> Result<Option<Approval>, GateError> {
+    pub(crate) async fn find_approval_of_tree(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
         if self.source.is_receipts() {
             return self.find_receipt(candidate).await;
         }

@@ -87,12 +87,7 @@ impl Engine {
         Ok(paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
-    fn apply_to(
-        &self,
-        reader: &mut ObjectReader<'_>,
-        base: Option<&str>,
-        diff: &str,
-    ) -> Result<ObjectId, Declined> {
+    fn apply_to(&self, reader: &mut ObjectReader<'_>, base: Option<&str>, diff: &str) -> Result<ObjectId, Declined> {
         let mut tree = match base {
             Some(base) => self.tree_of(reader, base)?,
             None => reader.add(Kind::Tree, Vec::new())?,

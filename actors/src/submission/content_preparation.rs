@@ -451,11 +451,18 @@ async fn resolve_base(repository: &Repository, base: Option<&str>) -> Result<Bas
 }
 
 fn bad_base(error: GitError) -> BrokerError {
-    match error {
-        GitError::UnknownBase { base, message } => BrokerError::BadBase { base, message },
-        GitError::BadBase { base, why } => BrokerError::BadBase { base, message: why.into() },
-        error => error.into(),
-    }
+    let (base, message) = match error {
+        GitError::UnknownBase { base, message } => (base, message),
+        GitError::BadBase { base, why } => (base, why.to_owned()),
+        GitError::NotARepository { .. }
+        | GitError::BadTarget { .. }
+        | GitError::DoesNotApply { .. }
+        | GitError::TooLarge { .. }
+        | GitError::TimedOut { .. }
+        | GitError::Missing { .. }
+        | GitError::Failed { .. } => return error.into(),
+    };
+    BrokerError::BadBase { base, message }
 }
 
 /// The error of an operation whose result is a diff.
