@@ -132,12 +132,6 @@ export type AnchoredText = "diff" | "description";
 
 export type AppliesTo = "base" | "worktree";
 
-export type Approver = {
-  at: string;
-  persona: string;
-  reviewer: string;
-};
-
 export type AuditEntry = {
   /** Who caused the event. Absent: the broker. */
   actor?: string;
@@ -1442,8 +1436,6 @@ export type ReviewedContent = {
   approved: boolean;
   /** An earlier content was approved. */
   approved_before: boolean;
-  /** The reviewers whose last vote approved this content. */
-  approvers: Approver[];
   base_commit?: string;
   content_hash: ContentHash;
   description?: string;
@@ -1452,18 +1444,28 @@ export type ReviewedContent = {
   intent: string;
   /** The commit in which the approved content landed, as the proposer said. */
   landed_as?: string;
+  /** How many approvals are needed. */
+  needed: number;
   number: ReviewNumber;
   patch_id?: string;
   priority: Priority;
   proposer: Proposer;
   /** The reason of the latest verdict. */
   reason?: string;
+  /** Personas that must approve. */
+  required?: string[];
   review_id: ReviewId;
+  round: number;
+  /** How votes are counted. */
+  rule: RuleName;
+  seats: number;
   status: Status;
   /** The branch, commit or range that the diff was taken from. */
   target?: TargetName;
   /** The tree that results from applying the diff to its base. */
   tree_id?: string;
+  /** The votes on this content, by seat. */
+  votes: Vote2[];
 };
 
 /** One reviewer process and its statistics. Response of spawn_reviewer and kill_reviewer. */
@@ -1811,6 +1813,14 @@ export type VerdictResponse = {
 export type Vote = {
   persona: string;
   verdict?: Verdict;
+};
+
+/** The vote that a seat has now. */
+export type Vote2 = {
+  at: string;
+  persona: string;
+  reviewer: string;
+  verdict: Verdict;
 };
 
 /** The work that waits in one project. */
