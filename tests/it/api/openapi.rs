@@ -17,6 +17,8 @@ use std::collections::BTreeSet;
 
 /// Operations that are not tools and not for every caller.
 const OPERATORS_PAGES: &[&str] = &[
+    "list_approvals",
+    "get_approval",
     "get_config",
     "get_actors",
     "get_reviewer_logs",

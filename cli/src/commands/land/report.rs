@@ -156,7 +156,7 @@ impl Row {
     fn next(&self) -> Option<String> {
         match &self.work {
             Work::Refused(refusal) => refusal.next(&self.review),
-            work => {
+            work @ (Work::Landed { .. } | Work::HadLanded(_) | Work::WouldLand { .. }) => {
                 let commit = work.commit().filter(|_| self.open_because.is_some())?;
                 Some(format!("countersign close {} --landed-as {commit}", self.review.number))
             }
@@ -167,7 +167,9 @@ impl Row {
         let (number, intent) = (self.review.number, clipped(&self.review.intent, INTENT_CHARS));
         let mut out = match self.work {
             Work::Refused(_) => format!("{number}: {}\n", self.message()),
-            _ => format!("{number}: {} ({intent})\n", self.message()),
+            Work::Landed { .. } | Work::HadLanded(_) | Work::WouldLand { .. } => {
+                format!("{number}: {} ({intent})\n", self.message())
+            }
         };
         if let Some(why) = &self.open_because {
             out.push_str(&format!("  the review stays open: {}\n", clipped(why, MESSAGE_CHARS)));
