@@ -16,7 +16,7 @@ mod sse;
 mod ws;
 
 pub use request_guard::RequestGuard;
-pub use server::{Limits, serve};
+pub use server::{Activity, Limits, serve};
 pub use session::SignIn;
 
 use crate::{broker_identity::BrokerIdentity, live_events::Events, mcp, service::Service};

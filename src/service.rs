@@ -13,6 +13,7 @@ mod history;
 mod issues;
 mod messages;
 mod pagination;
+mod projects;
 mod proposals;
 mod review_lists;
 mod reviewer_pool;
@@ -27,10 +28,12 @@ pub(crate) use authz::Authorization;
 pub(crate) use error::CallError;
 pub(crate) use proposals::{FullCounterPatch, FullDiff};
 
-use crate::{broker_identity::BrokerIdentity, trace_id::TraceId, webhooks::Webhooks};
+use crate::{
+    broker_identity::BrokerIdentity, project_registry::ProjectRegistry, trace_id::TraceId, webhooks::Webhooks,
+};
 use actors::{Broker, BrokerError, Caller, Wait, credentials::Scope, metrics::Outcome};
 use api::{
-    ErrorBody, ErrorCode, Operation, OperationId,
+    ErrorBody, ErrorCode, Operation, OperationId, RequiredRole,
     decode::{self, Malformed},
     description_placeholders::Placeholders,
     operation as op,
@@ -41,6 +44,7 @@ use domain::{
     credential::Authority,
     ids::ReviewId,
     review::{Command, Review, Role},
+    time::Timestamp,
     waiting_on::Asker,
 };
 use futures::FutureExt as _;
@@ -48,7 +52,10 @@ use serde_json::{Map, Value};
 use std::{
     fmt::Debug,
     panic::AssertUnwindSafe,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 use tracing::{field::display, info};
@@ -78,6 +85,31 @@ pub struct Service {
     config: Arc<ConfigView>,
     webhooks: Webhooks,
     identity: Arc<BrokerIdentity>,
+    projects: Arc<ProjectRegistry>,
+    reviewers_seen: Arc<ReviewersSeen>,
+}
+
+/// When a reviewer last called that the broker has not started.
+#[derive(Debug, Default)]
+struct ReviewersSeen(AtomicI64);
+
+impl ReviewersSeen {
+    /// Reviewers wait for work with list_reviews and act with the calls that only they may make.
+    fn record(&self, call: &Call<'_>, arguments: &Map<String, Value>) {
+        let waits =
+            || arguments.get("wait") == Some(&Value::Bool(true)) || arguments.get("wait") == Some(&"true".into());
+        let is_reviewer = match call.operation {
+            OperationId::ListReviews => waits() && arguments.contains_key("caller_id"),
+            operation => operation.role() == RequiredRole::Reviewer,
+        };
+        if is_reviewer && call.authz.credential().is_none() {
+            self.0.store(call.broker.wall_clock().0, Relaxed);
+        }
+    }
+
+    fn last_at(&self) -> Option<Timestamp> {
+        Some(Timestamp(self.0.load(Relaxed))).filter(|at| at.0 > 0)
+    }
 }
 
 impl Service {
@@ -87,8 +119,17 @@ impl Service {
         config: ConfigView,
         webhooks: Webhooks,
         identity: Arc<BrokerIdentity>,
+        projects: Arc<ProjectRegistry>,
     ) -> Self {
-        Self { broker, settings, config: Arc::new(config), webhooks, identity }
+        Self {
+            broker,
+            settings,
+            config: Arc::new(config),
+            webhooks,
+            identity,
+            projects,
+            reviewers_seen: Arc::default(),
+        }
     }
 
     pub(crate) const fn settings(&self) -> Settings {
@@ -362,6 +403,7 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         return Err(ErrorBody::new(ErrorCode::WrongRole, error).into());
     }
     call.authz.check_role(operation)?;
+    call.service.reviewers_seen.record(call, &arguments);
     // Boxed, so that a call moves only the future of its own operation and not one as large as the largest.
     macro_rules! run {
         ($operation:ident, $function:path) => {{
@@ -396,7 +438,9 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::KillReviewer => run!(KillReviewer, reviewer_pool::kill),
         OperationId::CountReviews => run!(CountReviews, review_lists::count),
         OperationId::GetFile => run!(GetFile, files::get),
-        OperationId::ListProjects => run!(ListProjects, admin::projects),
+        OperationId::ListProjects => run!(ListProjects, projects::list),
+        OperationId::RegisterProject => run!(RegisterProject, projects::register),
+        OperationId::RemoveProject => run!(RemoveProject, projects::remove),
         OperationId::GetWhoami => run!(GetWhoami, session::whoami),
         OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),
         OperationId::ListPersonas => run!(ListPersonas, admin::personas),

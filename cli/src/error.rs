@@ -50,15 +50,24 @@ impl CliError {
         if json {
             terminal::remark(&self.to_json());
         } else {
-            terminal::remark(&format!("countersign: {:#}", self.error));
+            terminal::remark(&format!("countersign: {}", self.message()));
         }
         ExitCode::from(self.code)
+    }
+
+    /// The error and its causes, without causes that the text before them contains.
+    fn message(&self) -> String {
+        self.error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.is_empty() {
+            true => cause,
+            false if text.contains(&cause) => text,
+            false => format!("{text}: {cause}"),
+        })
     }
 
     fn to_json(&self) -> String {
         let mut object = match self.error.downcast_ref::<ErrorBody>() {
             Some(body) => json!(body),
-            None => json!({ "error": format!("{:#}", self.error), "code": self.code_name() }),
+            None => json!({ "error": self.message(), "code": self.code_name() }),
         };
         object["exit_code"] = self.code.into();
         object.to_string()
