@@ -140,7 +140,7 @@ pub(crate) async fn status(broker: &BrokerArgs) -> Result<(), CliError> {
 }
 
 async fn running(client: &Client, data_dir: &DataDir) -> Result<BrokerStatus, CliError> {
-    let health: Health = serde_json::from_str(&client.get("/healthz", &()).await?)?;
+    let health: Health = serde_json::from_str(&client.get("/healthz", &json!({})).await?)?;
     let announced = data_dir.running_broker().filter(|broker| broker.pid == health.pid);
     // With required tokens, the projects are not for everyone.
     let projects = client.execute::<ListProjects>(&NoArguments {}).await.ok();

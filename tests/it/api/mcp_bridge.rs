@@ -295,7 +295,8 @@ async fn a_proposal_belongs_to_the_registered_repository_it_comes_from() {
 async fn a_broker_without_a_repository_accepts_proposals_from_any_folder() {
     let broker = TestBroker::without_repo().await;
     let other = Repo::new();
-    let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap()]);
+    // With only an address, the bridge has no rights to register the repository.
+    let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap(), "--url", &broker.url("")]);
     let created = bridge.call("create_review", proposal("a plan")).await;
     let shown = bridge.call("get_proposal", json!({ "review_id": created["review_id"] })).await;
     assert_eq!(shown["project"], Value::Null);

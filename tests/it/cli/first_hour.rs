@@ -57,7 +57,7 @@ async fn a_second_repository_with_the_same_folder_name_is_registered_by_its_firs
     let shown = broker.command(&["show", "1", "--json"]).json().await;
     assert_eq!((&shown["review"]["project"], &shown["review"]["applies"]), (&json!("project-2"), &json!(true)));
 
-    let broker = broker.restarted().await;
+    let broker = broker.kill_and_restart().await;
     assert_eq!(projects(&broker).await, known(&broker), "they survive a restart");
     broker.command_as("bob", &["respond", "1", "--approve"]).stdout().await;
     let gate = command_at(&broker, &other.path(), &["gate"]).finish().await;
@@ -107,8 +107,9 @@ async fn only_the_brokers_own_user_registers_repositories() {
 #[tokio::test]
 async fn names_of_the_settings_win() {
     let (configured, other) = (Repo::new(), staged("zwei"));
-    let broker = TestBroker::start().await;
+    let mut broker = TestBroker::start().await;
     command_at(&broker, &other.path(), &["request", "--staged"]).stdout().await;
+    broker.terminate().await;
     let settings = format!("[projects.project-2]\npath = {:?}\n", configured.path());
     let broker = broker.restarted_with(&settings).await;
     assert!(projects(&broker).await.contains(&("project-2".to_owned(), configured.path())));
@@ -244,7 +245,8 @@ async fn the_text_of_an_editor_is_kept_until_it_was_sent() {
 fn hints(text: &str) -> Vec<String> {
     let quoted = text.split('`').skip(1).step_by(2);
     let lines = text.lines().filter_map(|line| {
-        let (command, _) = line.trim().split_once("  ").unwrap_or((line.trim(), ""));
+        let line = line.trim().trim_start_matches("countersign: ").trim_start_matches("next: ");
+        let (command, _) = line.split_once("  ").unwrap_or((line, ""));
         command.starts_with("countersign ").then_some(command)
     });
     quoted.filter(|hint| hint.starts_with("countersign ")).chain(lines).map(str::to_owned).collect()

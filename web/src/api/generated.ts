@@ -563,6 +563,8 @@ export type ListReviewersResponse = {
   dedicated?: Reviewer[];
   /** The reviewers that ended last, the latest first. */
   ended: Reviewer[];
+  /** When a reviewer that the broker has not started last called, since the broker runs. */
+  last_reviewer_call_at?: string;
   /** The last output lines of the last reviewer that failed. */
   last_words?: string[];
   max_size: number;
@@ -1888,6 +1890,17 @@ export type Operations = {
   list_personas: { args: Record<string, never>; answer: ListPersonasResponse };
   /** Projects */
   list_projects: { args: Record<string, never>; answer: ListProjectsResponse };
+  /** Register a repository */
+  register_project: { args: {
+    /** Name of the project. Default: the name of the folder, with a number if another repository has it. */
+    name?: string | undefined;
+    /** Absolute path of a folder in the repository, which must belong to the broker's user. */
+    path: string;
+  }; answer: Project };
+  /** Remove a project */
+  remove_project: { args: {
+    name: string;
+  }; answer: Project };
   /** List reviewers */
   list_reviewers: { args: Record<string, never>; answer: ListReviewersResponse };
   /** Start a reviewer */
@@ -2417,6 +2430,8 @@ export const operations = {
   get_openapi: ["GET", "/api/v1/openapi.json"],
   list_personas: ["GET", "/api/v1/personas"],
   list_projects: ["GET", "/api/v1/projects"],
+  register_project: ["POST", "/api/v1/projects"],
+  remove_project: ["DELETE", "/api/v1/projects/{name}"],
   list_reviewers: ["GET", "/api/v1/reviewers"],
   spawn_reviewer: ["POST", "/api/v1/reviewers"],
   kill_reviewer: ["DELETE", "/api/v1/reviewers/{reviewer_id}"],
