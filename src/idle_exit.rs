@@ -21,7 +21,7 @@ pub(crate) async fn nothing_to_do(broker: Broker, activity: Arc<Activity>, idle_
     }
 }
 
-/// If this cannot be told, the broker stays.
+/// If one of these cannot be read, the broker stays.
 async fn is_in_use(broker: &Broker) -> bool {
     let reader = broker.reader();
     let (Ok(deadline), Ok(queue), Ok(pool)) =

@@ -96,7 +96,7 @@ async fn end(data_dir: &DataDir, pid: u32) -> Result<(), CliError> {
     Ok(terminal::show_progress("stopping the broker", ended).await?)
 }
 
-/// The broker process, as far as it can be told.
+/// The broker process, as far as it can be known.
 #[skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct BrokerStatus {
