@@ -120,7 +120,9 @@ fn collect_hints(path: &Path, lines: &mut Vec<(String, String)>) {
         found.extend(examples.map(|line| line.split(" #").next().unwrap_or_default().to_owned()));
     }
     // Further dots, alternatives and pipes are for people.
-    let is_whole = |line: &String| !line.contains(['…', '|', '[', '&', '<']) && !line.contains("COMMAND");
+    let is_whole = |line: &String| {
+        !line.contains(['…', '|', '[', '&', '<']) && !line.contains("COMMAND") && !line.starts_with("countersign {")
+    };
     lines.extend(found.into_iter().filter(is_whole).map(|line| (name.clone(), with_values(&line))));
 }
 

@@ -96,12 +96,9 @@ struct ReviewersSeen(AtomicI64);
 impl ReviewersSeen {
     /// Reviewers wait for work with list_reviews and act with the calls that only they may make.
     fn record(&self, call: &Call<'_>, arguments: &Map<String, Value>) {
-        let waits =
-            || arguments.get("wait") == Some(&Value::Bool(true)) || arguments.get("wait") == Some(&"true".into());
-        let is_reviewer = match call.operation {
-            OperationId::ListReviews => waits() && arguments.contains_key("caller_id"),
-            operation => operation.role() == RequiredRole::Reviewer,
-        };
+        let waits = arguments.get("wait").is_some_and(|wait| *wait == Value::Bool(true) || *wait == "true");
+        let looks_for_work = call.operation == OperationId::ListReviews && waits && arguments.contains_key("caller_id");
+        let is_reviewer = looks_for_work || call.operation.role() == RequiredRole::Reviewer;
         if is_reviewer && call.authz.credential().is_none() {
             self.0.store(call.broker.wall_clock().0, Relaxed);
         }
