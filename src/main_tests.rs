@@ -81,10 +81,13 @@ fn the_command_lines_of_messages_and_documentation_can_be_parsed() {
     assert!(lines.len() > 100, "only {} command lines were found", lines.len());
     for (file, line) in lines {
         if let Err(error) = Cli::command().try_get_matches_from(shell_words(&line)) {
-            // A word such as ROLE is not one of the values.
+            // A word such as ROLE is not one of the values, and a text may only name a command.
             let is_example = matches!(
                 error.kind(),
                 ErrorKind::InvalidValue
+                    | ErrorKind::MissingRequiredArgument
+                    | ErrorKind::MissingSubcommand
+                    | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
                     | ErrorKind::ValueValidation
                     | ErrorKind::DisplayHelp
                     | ErrorKind::DisplayVersion
