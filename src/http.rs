@@ -20,7 +20,7 @@ mod ws;
 
 pub use own_callers::TokenlessCallers;
 pub use request_guard::RequestGuard;
-pub use server::{Limits, serve};
+pub use server::{Activity, Limits, serve};
 pub use session::SignIn;
 
 use crate::{broker_identity::BrokerIdentity, live_events::Events, mcp, service::Service};

@@ -2,10 +2,12 @@
 
 pub mod broker_identity;
 pub mod http;
+mod idle_exit;
 pub mod live_events;
 pub mod logging;
 pub mod mcp;
 pub mod one_time_code;
+pub mod project_registry;
 pub mod serve;
 pub mod service;
 pub mod trace_id;

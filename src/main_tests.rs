@@ -1,5 +1,5 @@
 use super::Cli;
-use clap::CommandFactory as _;
+use clap::{CommandFactory as _, error::ErrorKind};
 use std::{fs, path::Path};
 
 /// Every command line that the page shows is one that the command line accepts.
@@ -67,4 +67,75 @@ fn shell_words(line: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The command lines in messages, instructions for agents and documentation. Names in capitals stand for a value.
+#[test]
+fn the_command_lines_of_messages_and_documentation_can_be_parsed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut lines = Vec::new();
+    for folder in ["cli/src", "src", "actors/src", "api/src", "config/src", "gate/src", "integrations", "docs"] {
+        collect_hints(&root.join(folder), &mut lines);
+    }
+    collect_hints(&root.join("README.md"), &mut lines);
+    assert!(lines.len() > 100, "only {} command lines were found", lines.len());
+    let mut wrong = Vec::new();
+    for (file, line) in lines {
+        if let Err(error) = Cli::command().try_get_matches_from(shell_words(&line.replace('"', "'"))) {
+            // A word such as ROLE is not one of the values, and a text may only name a command.
+            let is_example = matches!(
+                error.kind(),
+                ErrorKind::InvalidValue
+                    | ErrorKind::MissingRequiredArgument
+                    | ErrorKind::MissingSubcommand
+                    | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                    | ErrorKind::ValueValidation
+                    | ErrorKind::DisplayHelp
+                    | ErrorKind::DisplayVersion
+            );
+            if !is_example {
+                wrong.push(format!("{file} shows `{line}`: {}", error.to_string().lines().next().unwrap_or_default()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Command lines in backquotes, except in comments of the source, and lines of examples in documentation.
+fn collect_hints(path: &Path, lines: &mut Vec<(String, String)>) {
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            collect_hints(&entry.unwrap().path(), lines);
+        }
+        return;
+    }
+    let is_source = name.ends_with(".rs") && !name.ends_with("tests.rs");
+    if !is_source && !name.ends_with(".md") {
+        return;
+    }
+    let text = fs::read_to_string(path).unwrap();
+    let kept = text.lines().filter(|line| !(is_source && line.trim_start().starts_with("//")));
+    let kept: Vec<_> = kept.map(|line| line.trim_end_matches('\\').trim()).collect();
+    let joined = kept.join(" ");
+    let mut found: Vec<String> = Vec::new();
+    for (at, _) in joined.match_indices("`countersign ") {
+        found.extend(joined[at + 1..].split_once('`').map(|(line, _)| line.to_owned()));
+    }
+    if !is_source {
+        let examples = kept.iter().filter(|line| line.starts_with("countersign "));
+        found.extend(examples.map(|line| line.split(" #").next().unwrap_or_default().to_owned()));
+    }
+    // Further dots, alternatives and pipes are for people.
+    let is_whole = |line: &String| {
+        !line.contains(['…', '|', '[', '&', '<']) && !line.contains("COMMAND") && !line.starts_with("countersign {")
+    };
+    lines.extend(found.into_iter().filter(is_whole).map(|line| (name.clone(), with_values(&line))));
+}
+
+/// Replaces each `{…}` of a format string by a review.
+fn with_values(line: &str) -> String {
+    let mut parts = line.split('{');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "R-12" + part.split_once('}').map_or("", |(_, rest)| rest))
 }

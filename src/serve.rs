@@ -4,14 +4,16 @@
 use crate::{
     broker_identity::BrokerIdentity,
     http::{self, Limits, RequestGuard, SignIn, TokenlessCallers},
+    idle_exit,
     live_events::Events,
     logging,
     mcp::Endpoint,
+    project_registry::ProjectRegistry,
     service::{self, ConfigView, Service},
     webhooks::Webhooks,
 };
 use actors::{
-    ProjectSource, Projects, Running, Settings,
+    Running, Settings,
     reviewer_pool::PoolSettings,
     reviewer_process::{confinement::Confinement, own_executable},
 };
@@ -49,6 +51,9 @@ pub struct Args {
     /// Let the page show that this broker plays the demo
     #[arg(long, hide = true)]
     demo: bool,
+    /// End when there is nothing to do (server.idle_exit); for a broker that a command starts
+    #[arg(long, hide = true)]
+    on_demand: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -84,7 +89,14 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Arc::new(BrokerIdentity::new(broker.reader().find_database_id().await?, args.demo, started.folder()));
     let events = Events::start(&broker, &config.events, Arc::clone(&identity));
     let webhooks = Webhooks::start(&broker, &config)?;
-    let service = Service::new(broker, settings, ConfigView::new(&config), webhooks.clone(), identity);
+    let service = Service::new(
+        broker,
+        settings,
+        ConfigView::new(&config),
+        webhooks.clone(),
+        identity,
+        Arc::clone(&started.projects),
+    );
     let sign_in = SignIn::new(service.clone(), address.port(), config.auth.session_lifetime);
     let app = http::router(&service, &events, sign_in, body_bytes);
     let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)
@@ -105,7 +117,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     {
         warn!(why, "reviewers run without a sandbox");
     }
-    let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
+    let activity = Arc::new(http::Activity::default());
+    let mut server = tokio::spawn(http::serve(listener, app, limits, Arc::clone(&activity), stop.clone()));
     let url = format!("http://{}", client_address(address));
     let operator = started.running.broker.credentials().issue_local_operator();
     let announced = lock.announce(&url, &operator).context("cannot write the address of the broker");
@@ -119,7 +132,18 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let _ = writeln!(out, "listening {url}").and_then(|()| out.flush());
     drop(out);
 
+    let (broker, idle_time) = (started.running.broker.clone(), config.server.idle_exit);
+    let idle = async move {
+        match args.on_demand {
+            true => idle_exit::nothing_to_do(broker, activity, idle_time).await,
+            false => std::future::pending().await,
+        }
+    };
     let failed = tokio::select! {
+        () = idle => {
+            info!(after = ?idle_time, "nothing to do (server.idle_exit), stopping");
+            false
+        }
         name = signals.next() => {
             info!(signal = name, "stopping");
             false
@@ -175,14 +199,13 @@ fn explain_full_disk(error: anyhow::Error, data_dir: &Path) -> anyhow::Error {
 pub(crate) struct StartedBroker {
     pub(crate) running: Running,
     database: PathBuf,
-    /// Name and folder of the default project.
-    project: Option<(String, PathBuf)>,
+    pub(crate) projects: Arc<ProjectRegistry>,
 }
 
 impl StartedBroker {
     /// The folder of the default project, else the current one.
     fn folder(&self) -> PathBuf {
-        self.project.as_ref().map_or_else(|| PathBuf::from("."), |(_, folder)| folder.clone())
+        self.projects.projects().own().map_or_else(|| PathBuf::from("."), |(_, folder)| folder)
     }
 }
 
@@ -200,26 +223,13 @@ pub(crate) async fn start(config: &Config, repo: Option<&Path>, address: SocketA
         concurrency: config.git.concurrency,
         ..GitSettings::default()
     });
-    let configured = config
-        .projects
-        .iter()
-        .map(|(name, project)| ProjectSource {
-            name: name.clone(),
-            path: project.path.clone(),
-            trusted: project.trusted,
-        })
-        .collect();
-    let projects = Projects::open(repo, configured, &data_dir.scratch(), git).await?;
-    let registered = projects.objects();
-    let registered =
-        registered.map(|(name, objects)| config::RegisteredProject { name: name.into(), objects: objects.into() });
-    data_dir.register_projects(registered.collect()).context("cannot record the registered repositories")?;
-    let project = projects.own().map(|(name, root)| (name.to_owned(), root.to_owned()));
+    let projects = Arc::new(ProjectRegistry::open(config, repo, git).await?);
     let store = store::open(&database, store_settings(config))
         .await
         .with_context(|| format!("cannot open {}", database.display()))?;
-    let running = actors::start(store, projects, settings(config, pool_settings(config, address)?)).await?;
-    Ok(StartedBroker { running, database, project })
+    let running =
+        actors::start(store, projects.projects().clone(), settings(config, pool_settings(config, address)?)).await?;
+    Ok(StartedBroker { running, database, projects })
 }
 
 fn store_settings(config: &Config) -> store::Settings {
@@ -333,7 +343,7 @@ fn client_address(address: SocketAddr) -> SocketAddr {
 }
 
 fn banner(url: &str, started: &StartedBroker, config: &Config) {
-    let project = match &started.project {
+    let project = match started.projects.projects().own() {
         Some((name, path)) => format!("{name} ({})", path.display()),
         None => "none (not started in a git repository, so diffs are refused)".into(),
     };

@@ -14,6 +14,7 @@ mod history;
 mod issues;
 mod messages;
 mod pagination;
+mod projects;
 mod proposals;
 mod review_lists;
 mod reviewer_pool;
@@ -28,10 +29,12 @@ pub(crate) use authz::Authorization;
 pub(crate) use error::CallError;
 pub(crate) use proposals::{FullCounterPatch, FullDiff};
 
-use crate::{broker_identity::BrokerIdentity, trace_id::TraceId, webhooks::Webhooks};
+use crate::{
+    broker_identity::BrokerIdentity, project_registry::ProjectRegistry, trace_id::TraceId, webhooks::Webhooks,
+};
 use actors::{Broker, BrokerError, Caller, Wait, credentials::Scope, metrics::Outcome};
 use api::{
-    ErrorBody, ErrorCode, Operation, OperationId,
+    ErrorBody, ErrorCode, Operation, OperationId, RequiredRole,
     decode::{self, Malformed},
     description_placeholders::Placeholders,
     operation as op,
@@ -42,6 +45,7 @@ use domain::{
     credential::Authority,
     ids::ReviewId,
     review::{Command, Review, Role},
+    time::Timestamp,
     waiting_on::Asker,
 };
 use futures::FutureExt as _;
@@ -49,7 +53,10 @@ use serde_json::{Map, Value};
 use std::{
     fmt::Debug,
     panic::AssertUnwindSafe,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 use tracing::{field::display, info};
@@ -79,6 +86,28 @@ pub struct Service {
     config: Arc<ConfigView>,
     webhooks: Webhooks,
     identity: Arc<BrokerIdentity>,
+    projects: Arc<ProjectRegistry>,
+    reviewers_seen: Arc<ReviewersSeen>,
+}
+
+/// When a reviewer last called that the broker has not started.
+#[derive(Debug, Default)]
+struct ReviewersSeen(AtomicI64);
+
+impl ReviewersSeen {
+    /// Reviewers wait for work with list_reviews and act with the calls that only they may make.
+    fn record(&self, call: &Call<'_>, arguments: &Map<String, Value>) {
+        let waits = arguments.get("wait").is_some_and(|wait| *wait == Value::Bool(true) || *wait == "true");
+        let looks_for_work = call.operation == OperationId::ListReviews && waits && arguments.contains_key("caller_id");
+        let is_reviewer = looks_for_work || call.operation.role() == RequiredRole::Reviewer;
+        if is_reviewer && call.authz.credential().is_none() {
+            self.0.store(call.broker.wall_clock().0, Relaxed);
+        }
+    }
+
+    fn last_at(&self) -> Option<Timestamp> {
+        Some(Timestamp(self.0.load(Relaxed))).filter(|at| at.0 > 0)
+    }
 }
 
 impl Service {
@@ -88,8 +117,17 @@ impl Service {
         config: ConfigView,
         webhooks: Webhooks,
         identity: Arc<BrokerIdentity>,
+        projects: Arc<ProjectRegistry>,
     ) -> Self {
-        Self { broker, settings, config: Arc::new(config), webhooks, identity }
+        Self {
+            broker,
+            settings,
+            config: Arc::new(config),
+            webhooks,
+            identity,
+            projects,
+            reviewers_seen: Arc::default(),
+        }
     }
 
     pub(crate) const fn settings(&self) -> Settings {
@@ -373,6 +411,7 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         return Err(ErrorBody::new(ErrorCode::WrongRole, error).into());
     }
     call.authz.check_role(operation)?;
+    call.service.reviewers_seen.record(call, &arguments);
     // Boxed, so that a call moves only the future of its own operation and not one as large as the largest.
     macro_rules! run {
         ($operation:ident, $function:path) => {{
@@ -409,7 +448,9 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::GetFile => run!(GetFile, files::get),
         OperationId::ListApprovals => run!(ListApprovals, approvals::list),
         OperationId::GetApproval => run!(GetApproval, approvals::get),
-        OperationId::ListProjects => run!(ListProjects, admin::projects),
+        OperationId::ListProjects => run!(ListProjects, projects::list),
+        OperationId::RegisterProject => run!(RegisterProject, projects::register),
+        OperationId::RemoveProject => run!(RemoveProject, projects::remove),
         OperationId::GetWhoami => run!(GetWhoami, session::whoami),
         OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),
         OperationId::ListPersonas => run!(ListPersonas, admin::personas),

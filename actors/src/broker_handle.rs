@@ -7,7 +7,7 @@ mod long_poll;
 pub use long_poll::{ListQuery, Listing, Wait, WaitResult};
 
 use crate::{
-    Credentials, Shared,
+    Credentials, Projects, Shared,
     actor_tree::{CallStats, Tree, WriterStats},
     clock::WallOffset,
     credentials::{Caller, SecretHash},
@@ -37,11 +37,7 @@ use domain::{
 };
 use git::{AnswerCounts, ClientRepo, FileContent};
 use long_poll::SharedLists;
-use std::{
-    path::{Path, PathBuf},
-    str::FromStr,
-    sync::Arc,
-};
+use std::{path::PathBuf, str::FromStr, sync::Arc};
 use store::{
     EventFilter, EventRecord, Feed, FindingFilter, ListedFinding, LogFollower, Page, Reader, StatsPeriod,
     WebhookChange, WebhookStep,
@@ -316,9 +312,9 @@ impl Broker {
         if known.contains(given) { Ok(()) } else { Err(BrokerError::UnknownProject { given: given.clone(), known }) }
     }
 
-    /// The names and folders of the registered projects.
-    pub fn projects(&self) -> impl Iterator<Item = (&str, &Path)> {
-        self.0.submissions.projects.all()
+    /// The registered repositories.
+    pub fn projects(&self) -> &Projects {
+        &self.0.submissions.projects
     }
 
     /// The registered project of this name; default: the broker's own.
@@ -327,7 +323,7 @@ impl Broker {
     }
 
     /// The project of proposals that do not name one.
-    pub fn own_project(&self) -> Option<&str> {
+    pub fn own_project(&self) -> Option<String> {
         self.0.submissions.projects.own().map(|(name, _)| name)
     }
 

@@ -30,7 +30,7 @@ impl Caller {
         Self { authority: Authority::Operator, identity: LOCAL_OPERATOR.into(), scope: Scope::All, credential: None }
     }
 
-    pub(crate) fn is_local_operator(&self) -> bool {
+    pub fn is_local_operator(&self) -> bool {
         self.authority == Authority::Operator && self.identity == LOCAL_OPERATOR
     }
 

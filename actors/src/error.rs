@@ -19,11 +19,10 @@ pub enum BrokerError {
     UnknownProject { given: String, known: Vec<String> },
     /// Treating it as the broker's own project would show the proposal to the wrong reviewers.
     #[error(
-        "this broker was started for project {own}, and {root} is not registered with it; give project (one of: {}), \
-         register the repository in the broker's settings as [projects.NAME], or give it a broker of its own",
+        "{root} is not registered with this broker (registered: {}); run `countersign project add` in it, as its user",
         .known.join(", ")
     )]
-    OtherRepository { root: String, own: String, known: Vec<String> },
+    OtherRepository { root: String, known: Vec<String> },
     /// Another change was faster.
     #[error("{number} has version {current} by now, not {given}; read it again and decide anew")]
     VersionMismatch { number: ReviewNumber, given: u64, current: u64 },

@@ -36,7 +36,7 @@ pub use broker_handle::{Broker, ListQuery, Listing, Wait, WaitResult};
 pub use clock::Clock;
 pub use credentials::{Caller, Credentials, ReviewerCredential};
 pub use error::BrokerError;
-pub use registered_projects::{ProjectSource, Projects, ProjectsError};
+pub use registered_projects::Projects;
 pub use review::CommandOutcome;
 pub use revocations::Revocations;
 pub use submission::{Bases, Changes};

@@ -209,7 +209,7 @@ impl Submissions {
     }
 
     /// The repository of the review's project.
-    pub(crate) fn repository(&self, review: &Review) -> Result<&Repository, BrokerError> {
+    pub(crate) fn repository(&self, review: &Review) -> Result<Repository, BrokerError> {
         self.projects.repository(review.proposer.project.as_deref())
     }
 

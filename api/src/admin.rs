@@ -60,6 +60,22 @@ pub struct Project {
     pub root: Option<String>,
 }
 
+/// Arguments of register_project.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RegisterProjectRequest {
+    /// Absolute path of a folder in the repository, which must belong to the broker's user.
+    pub path: String,
+    /// Name of the project. Default: the name of the folder, with a number if another repository has it.
+    pub name: Option<String>,
+}
+
+/// Arguments of remove_project.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RemoveProjectRequest {
+    pub name: String,
+}
+
 /// Response of get_config: the settings in force, with secrets hidden.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Config(pub Map<String, Value>);

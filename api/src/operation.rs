@@ -384,6 +384,18 @@ operations! {
         rest "list_projects", "Projects", Any, Read,
         GET "/projects" as "list_projects",
     }
+    /// Operator: registers a repository, so that its changes can be proposed, and returns the project. One that is known
+    /// keeps its name. Only for the user who runs the broker, with the secret in the data folder.
+    RegisterProject(admin::RegisterProjectRequest) -> admin::Project {
+        rest "register_project", "Register a repository", AllProjectsOperator, Change,
+        POST "/projects" as "register_project",
+    }
+    /// Operator: removes a project from the broker. Its reviews stay, but their diffs cannot be checked any more. Only for
+    /// the user who runs the broker.
+    RemoveProject(admin::RemoveProjectRequest) -> admin::Project {
+        rest "remove_project", "Remove a project", AllProjectsOperator, Change,
+        DELETE "/projects/{name}" as "remove_project",
+    }
     /// Returns the caller as the broker knows it, and the broker that answers. Needs no token.
     GetWhoami(admin::NoArguments) -> session::Whoami {
         rest "whoami", "Who calls", Public, Read,

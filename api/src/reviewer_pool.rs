@@ -2,6 +2,7 @@
 //! their logs.
 
 use domain::reviewer_pool::PoolState;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -27,6 +28,8 @@ pub struct ListReviewersResponse {
     pub message: Option<String>,
     pub runtime: Cow<'static, str>,
     pub max_size: usize,
+    /// When a reviewer that the broker has not started last called, since the broker runs.
+    pub last_reviewer_call_at: Option<Timestamp>,
     /// Pending reviews and free seats by project.
     pub waiting: Vec<Waiting>,
     /// The running reviewers.

@@ -59,5 +59,5 @@ pub(crate) async fn serve(is_rmcp_alone: bool) {
         write_timeout: Duration::from_secs(60),
         grace: Duration::from_secs(1),
     };
-    http::serve(listener, app, limits, CancellationToken::new()).await;
+    http::serve(listener, app, limits, Default::default(), CancellationToken::new()).await;
 }

@@ -4,10 +4,20 @@ pub(crate) mod discovery;
 pub(crate) mod event_stream;
 pub(crate) mod pagination;
 
-use crate::{CliError, NO_BROKER, config_overrides::ConfigArgs, terminal};
+use crate::{
+    CliError, NO_BROKER,
+    config_overrides::{ConfigArgs, ResolvedConfig},
+    terminal,
+};
 use anyhow::{Context as _, anyhow};
-use api::{BROKER_PID_HEADER, ErrorBody, Operation, route::EncodedRequest};
-use config::DataDir;
+use api::{
+    BROKER_PID_HEADER, ErrorBody, Operation,
+    admin::{Project, RegisterProjectRequest},
+    operation::RegisterProject,
+    route::EncodedRequest,
+};
+use config::{DataDir, RunningBroker};
+use discovery::{FoundBroker, Starter};
 use domain::{
     ids::ReviewNumber,
     text::{escape, truncate},
@@ -19,7 +29,10 @@ use reqwest::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use std::{cell::RefCell, path::PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{PoisonError, RwLock},
+};
 
 /// Characters of an unreadable answer that an error quotes.
 const QUOTED_CHARS: usize = 500;
@@ -33,6 +46,9 @@ pub struct BrokerArgs {
     /// The broker's address [default: the one that serves the data dir]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    /// Do not start a broker if none runs (see server.auto_start)
+    #[arg(long)]
+    no_start: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -46,8 +62,28 @@ impl BrokerArgs {
         }
     }
 
-    /// Finds the broker.
+    /// The data folder of the settings.
+    pub(crate) fn data_dir(&self) -> Result<DataDir, CliError> {
+        Ok(self.config.resolve(None)?.config.server.data_dir)
+    }
+
+    /// Finds the broker, or starts it unless the user does not want that.
     pub(crate) async fn connect(&self) -> Result<Client, CliError> {
+        self.connect_or_start(!self.no_start).await
+    }
+
+    /// The data folder, and a client of its broker if that runs.
+    pub(crate) async fn connect_if_running(&self) -> Result<(DataDir, Option<Client>), CliError> {
+        let data_dir = self.data_dir()?;
+        let client = match self.connect_or_start(false).await {
+            Ok(client) => Some(client),
+            Err(failure) if failure.code == NO_BROKER => None,
+            Err(failure) => return Err(failure),
+        };
+        Ok((data_dir, client))
+    }
+
+    async fn connect_or_start(&self, may_start: bool) -> Result<Client, CliError> {
         let http = discovery::client()?;
         let repo = self.dir().ok().and_then(|dir| ClientRepo::find(&dir));
         // A broker may serve many repositories, and the one it was started in need not be ours.
@@ -59,18 +95,39 @@ impl BrokerArgs {
                 (Broker { url, pid: None, token: discovery::given_token()? }, None)
             }
             None => {
-                let data_dir = self.config.resolve(None)?.config.server.data_dir;
-                (Broker::find(&http, &data_dir).await?, Some(data_dir))
+                let ResolvedConfig { config, repo } = self.config.resolve(None)?;
+                let data_dir = config.server.data_dir;
+                let broker = match Broker::find(&http, &data_dir).await {
+                    Err(failure) if failure.code == NO_BROKER && may_start && config.server.auto_start => {
+                        let starter = Starter { config: self.config.clone(), data_dir: data_dir.clone(), repo };
+                        self.start(&starter, &http).await?
+                    }
+                    found => found?,
+                };
+                (broker, Some(data_dir))
             }
         };
-        Ok(Client { http, broker: RefCell::new(broker), data_dir, headers, json: self.json })
+        Ok(Client { http, broker: RwLock::new(broker), data_dir, headers, json: self.json })
+    }
+
+    async fn start(&self, starter: &Starter, http: &reqwest::Client) -> Result<Broker, CliError> {
+        let started = terminal::show_progress("starting a broker", starter.find_or_start(http)).await;
+        let failed = |error: anyhow::Error| {
+            let dir = starter.data_dir.display().to_string();
+            CliError::new(NO_BROKER, anyhow!("no broker serves {dir}, and none could be started: {error:#}"))
+        };
+        let FoundBroker { note, is_new } = started.map_err(failed)?;
+        if is_new && !self.json {
+            terminal::remark(&format!("started a broker: {}/ (`countersign stop` ends it)", note.url));
+        }
+        Broker::announced(note, &starter.data_dir)
     }
 }
 
 pub(crate) struct Client {
     http: reqwest::Client,
     /// The broker that answered last.
-    broker: RefCell<Broker>,
+    broker: RwLock<Broker>,
     /// Where a restarted broker announces its new address. `None` if the address was given.
     data_dir: Option<DataDir>,
     /// Headers of every request.
@@ -90,26 +147,59 @@ struct Broker {
 impl Broker {
     /// The broker that serves this data folder. Its local token is used unless the environment has one.
     async fn find(http: &reqwest::Client, data_dir: &DataDir) -> Result<Self, CliError> {
-        let given = discovery::given_token()?;
+        // A token that cannot be used is the more useful error.
+        discovery::given_token()?;
         let missing = || anyhow!("no broker serves {}; start one with `countersign serve`", data_dir.display());
         let found = discovery::find(http, data_dir).await.ok_or_else(|| CliError::new(NO_BROKER, missing()))?;
-        let token = given.or_else(|| discovery::local_token(data_dir));
+        Self::announced(found, data_dir)
+    }
+
+    fn announced(found: RunningBroker, data_dir: &DataDir) -> Result<Self, CliError> {
+        let token = discovery::given_token()?.or_else(|| discovery::local_token(data_dir));
         Ok(Self { url: found.url, pid: Some(found.pid), token })
     }
 }
 
 impl Client {
-    /// The broker that serves this data folder.
-    pub(crate) async fn serving(data_dir: DataDir) -> Result<Self, CliError> {
-        let http = discovery::client()?;
-        let broker = RefCell::new(Broker::find(&http, &data_dir).await?);
-        Ok(Self { http, broker, data_dir: Some(data_dir), headers: HeaderMap::new(), json: false })
-    }
-
     /// The broker at this address.
     pub(crate) fn at(url: &str, token: Option<HeaderValue>) -> Result<Self, CliError> {
-        let broker = RefCell::new(Broker { url: url.to_owned(), pid: None, token });
+        let broker = RwLock::new(Broker { url: url.to_owned(), pid: None, token });
         Ok(Self { http: discovery::client()?, broker, data_dir: None, headers: HeaderMap::new(), json: false })
+    }
+
+    /// The running broker of this data folder.
+    pub(crate) async fn of_data_dir(data_dir: &DataDir) -> Result<Self, CliError> {
+        let http = discovery::client()?;
+        let broker = RwLock::new(Broker::find(&http, data_dir).await?);
+        Ok(Self { http, broker, data_dir: Some(data_dir.clone()), headers: HeaderMap::new(), json: false })
+    }
+
+    fn broker(&self) -> Broker {
+        self.broker.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Acts with the rights of the broker's own user, also if a token was given. Without access to the data folder it
+    /// stays as it is.
+    pub(crate) fn into_local_operator(mut self) -> Self {
+        if let Some(token) = self.data_dir.as_ref().and_then(discovery::local_token) {
+            self.broker.get_mut().unwrap_or_else(PoisonError::into_inner).token = Some(token);
+            // Looking for the broker again would bring the given token back.
+            self.data_dir = None;
+        }
+        self
+    }
+
+    /// Registers the repository of `dir` with the broker, if there is one and this user runs the broker.
+    pub(crate) async fn register_repository(&self, dir: &Path) -> Result<Option<Project>, CliError> {
+        let Some(path) = ClientRepo::find(dir).and_then(|repo| repo.root.into_os_string().into_string().ok()) else {
+            return Ok(None);
+        };
+        let Some(token) = self.data_dir.as_ref().and_then(discovery::local_token) else { return Ok(None) };
+        let broker = RwLock::new(Broker { token: Some(token), ..self.broker() });
+        let operator =
+            Self { http: self.http.clone(), broker, data_dir: None, headers: HeaderMap::new(), json: self.json };
+        let request = RegisterProjectRequest { path, name: None };
+        Ok(Some(operator.execute_quietly::<RegisterProject, _>(&request).await?))
     }
 
     /// Calls an operation.
@@ -138,7 +228,7 @@ impl Client {
 
     /// The address of a path of the page.
     pub(crate) fn page_url(&self, path: &str) -> String {
-        format!("{}{path}", self.broker.borrow().url)
+        format!("{}{path}", self.broker().url)
     }
 
     /// Sends a request and reads its response as `T`.
@@ -158,7 +248,10 @@ impl Client {
         let text = response.text().await?;
         Err(match ErrorBody::from_problem(&text) {
             Some(body) => body.into(),
-            None => anyhow!("the broker answered with HTTP {status}: {}", quoted(&text)).into(),
+            None if status.is_server_error() => {
+                anyhow!("the broker failed and gave no reason: {}; see its log", quoted(&text)).into()
+            }
+            None => anyhow!("another program answers at this address, not a broker: {}", quoted(&text)).into(),
         })
     }
 
@@ -172,17 +265,17 @@ impl Client {
         let sent = match &self.data_dir {
             Some(data_dir) if not_received => {
                 let found = Broker::find(&self.http, data_dir).await?;
-                self.broker.replace(found);
+                *self.broker.write().unwrap_or_else(PoisonError::into_inner) = found;
                 self.try_send(request).await
             }
             Some(_) | None => sent,
         };
-        let sent = sent.with_context(|| format!("no broker answers at {}", self.broker.borrow().url));
+        let sent = sent.with_context(|| format!("no broker answers at {}", self.broker().url));
         sent.map_err(|error| CliError::new(NO_BROKER, error))
     }
 
     async fn try_send(&self, request: &EncodedRequest) -> reqwest::Result<Response> {
-        let Broker { url, pid, token } = self.broker.borrow().clone();
+        let Broker { url, pid, token } = self.broker();
         let mut headers = self.headers.clone();
         headers.extend(pid.map(|pid| (BROKER_PID_HEADER, HeaderValue::from(pid))));
         headers.extend(token.map(|token| (AUTHORIZATION, token)));

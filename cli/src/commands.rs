@@ -1,6 +1,7 @@
 //! The commands of the command line, one module per command or group of short commands.
 
 pub(crate) mod actors;
+pub(crate) mod broker_process;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -14,6 +15,7 @@ pub(crate) mod land;
 pub(crate) mod list;
 pub(crate) mod open;
 pub(crate) mod personas;
+pub(crate) mod project;
 pub(crate) mod receipt;
 pub(crate) mod request;
 pub(crate) mod respond;

@@ -50,16 +50,25 @@ impl CliError {
         if json {
             terminal::remark(&self.to_json());
         } else {
-            terminal::remark(&format!("countersign: {:#}", self.error));
+            terminal::remark(&format!("countersign: {}", self.message()));
         }
         ExitCode::from(self.code)
+    }
+
+    /// The error and its causes, without causes that the text before them contains.
+    fn message(&self) -> String {
+        self.error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.is_empty() {
+            true => cause,
+            false if text.contains(&cause) => text,
+            false => format!("{text}: {cause}"),
+        })
     }
 
     fn to_json(&self) -> String {
         let mut object = match self.error.downcast_ref::<ErrorBody>() {
             Some(body) => json!(body),
             None => {
-                let (error, code) = (format!("{:#}", self.error), self.code_name());
+                let (error, code) = (self.message(), self.code_name());
                 json!({ "error": error, "code": code, "retryable": self.is_retryable() })
             }
         };

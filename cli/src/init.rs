@@ -13,7 +13,12 @@ mod report;
 mod self_command;
 mod undo_manifest;
 
-use crate::{CliError, client::discovery as locate, config_overrides::ConfigArgs};
+use crate::{
+    CliError,
+    client::{Client as BrokerClient, discovery as locate},
+    config_overrides::ConfigArgs,
+    terminal,
+};
 use anyhow::anyhow;
 use clients::{AgentRole, Client, SettingsDirs};
 use domain::text::count;
@@ -119,7 +124,11 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
             Err(error) => report.problem(&target.path, format!("{error:#}")),
         }
     }
-    confirm_and_apply(&args, &changes, manifest, report)
+    confirm_and_apply(&args, &changes, manifest, report)?;
+    if !args.remove && !args.dry_run {
+        environment.register(&args).await;
+    }
+    Ok(())
 }
 
 impl Args {
@@ -170,6 +179,24 @@ impl Environment {
         let dirs = SettingsDirs::detect(repo.as_ref().map(|repo| repo.root().to_owned()));
         let dirs = dirs.ok_or_else(|| CliError::usage(anyhow!("no home folder: HOME is not set")))?;
         Ok(Self { dirs, repo, manifest })
+    }
+
+    /// Registers the repository with the broker if that runs. Otherwise the first call of an agent does.
+    async fn register(&self, args: &Args) {
+        let Some(repo) = &self.repo else { return };
+        let registered = async {
+            let data_dir = args.config.resolve(None)?.config.server.data_dir;
+            BrokerClient::of_data_dir(&data_dir).await?.register_repository(repo.root()).await
+        };
+        match registered.await {
+            Ok(Some(project)) if !args.json => {
+                terminal::remark(&format!("registered with the running broker as project {}", project.name));
+            }
+            Err(failure) if !failure.is_retryable() && !args.json => {
+                terminal::remark(&format!("not registered with the running broker: {:#}", failure.error));
+            }
+            Ok(_) | Err(_) => {}
+        }
     }
 
     /// Why the path may not be written. A symbolic link that is tracked in the repository and leads out of it is not

@@ -17,6 +17,7 @@ mod render;
 mod review_args;
 mod signals;
 mod terminal;
+mod text_draft;
 mod text_input;
 
 pub use config_overrides::{ConfigArgs, ResolvedConfig};
@@ -45,13 +46,13 @@ pub enum Command {
     /// Connect an MCP client over stdio; starts a broker if none runs
     Mcp(mcp::Args),
     /// Propose the current branch, or something else, for review
-    #[command(after_help = wait::EXIT_CODES)]
+    #[command(after_help = wait::SUBMIT_EXIT_CODES)]
     Request(Box<request::RequestArgs>),
     /// List reviews
     List(list::Args),
     /// Show everything about one review
     Show(watch_option::WatchArgs),
-    /// Show the status of one review
+    /// Show the status of one review, or without REVIEW that of the broker
     Status(watch_option::WatchArgs),
     /// Wait until a review is decided; the exit code is the outcome
     #[command(after_help = wait::EXIT_CODES)]
@@ -71,7 +72,7 @@ pub enum Command {
     /// Write a message in the discussion of a review
     Comment(review_actions::CommentArgs),
     /// Proposer: submit the next round of a review
-    #[command(after_help = wait::EXIT_CODES)]
+    #[command(after_help = wait::SUBMIT_EXIT_CODES)]
     Resubmit(request::ResubmitArgs),
     /// Proposer: show, accept or decline a reviewer's counter-patch
     #[command(subcommand)]
@@ -82,6 +83,11 @@ pub enum Command {
     Close(review_actions::CloseArgs),
     /// List findings and update their status
     Issues(issues::Args),
+    /// Stop the broker of the data folder and wait until it has ended
+    Stop(broker_process::StopArgs),
+    /// List, register and remove the repositories that the broker serves
+    #[command(subcommand)]
+    Project(project::Command),
     /// Show the live actors of the running broker
     Actors(BrokerArgs),
     /// Print events as they happen
@@ -180,6 +186,8 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Cancel(args) => small(review_actions::cancel(args)),
         Command::Close(args) => small(review_actions::close(args)),
         Command::Issues(args) => small(issues::run(args)),
+        Command::Stop(args) => small(broker_process::stop(args)),
+        Command::Project(command) => small(project::run(command)),
         Command::Actors(args) => small(actors::run(args)),
         Command::Events(args) => small(event_history::events(args)),
         Command::Personas(args) => personas::run(&args),

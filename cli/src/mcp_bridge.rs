@@ -41,7 +41,8 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     // One broker serves many repositories, so every message names the repository of the client.
     let dir = args.config.repo.clone().or_else(|| std::env::current_dir().ok());
     let client_headers = dir
-        .and_then(|dir| ClientRepo::find(&dir))
+        .as_deref()
+        .and_then(ClientRepo::find)
         .and_then(|repo| api::client_repo_header::header(&repo.root, &repo.objects))
         .into_iter()
         .collect();
@@ -56,6 +57,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         client: client()?,
         target,
         path,
+        dir,
         client_headers,
         token: given_token()?,
         known: Default::default(),

@@ -3,7 +3,7 @@
 
 use crate::{
     CliError,
-    client::pagination,
+    client::{BrokerArgs, pagination},
     identity_args::{Caller, IdentityArgs},
     render::clipped,
     terminal,
@@ -42,6 +42,15 @@ pub(crate) fn id(given: &str) -> String {
 }
 
 impl ReviewArgs {
+    /// Whether a review is named.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.review.is_some()
+    }
+
+    pub(crate) const fn broker(&self) -> &BrokerArgs {
+        &self.identity.broker
+    }
+
     /// The caller, and the review for a caller in this role or for one that only reads.
     pub(crate) async fn find(&self, role: Option<Role>) -> Result<(Caller, String), CliError> {
         let caller = self.identity.connect().await?;

@@ -1,9 +1,9 @@
 //! Reads a text that the user gives to a command: from an argument, a file, stdin, or the user's editor.
 
-use crate::{CliError, commands::request::change_source::read_file, terminal};
-use anyhow::{Context as _, anyhow};
-use std::{io::IsTerminal as _, path::PathBuf, process::Stdio};
-use tokio::process::Command;
+use crate::{CliError, client::BrokerArgs, commands::request::change_source::read_file, terminal, text_draft::Draft};
+use anyhow::anyhow;
+use api::reviews::ReviewHead;
+use std::{io::IsTerminal as _, path::PathBuf};
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TextArgs {
@@ -16,16 +16,25 @@ pub(crate) struct TextArgs {
 }
 
 impl TextArgs {
+    /// Where the text is kept if it is written in the editor.
+    pub(crate) fn draft(
+        &self,
+        broker: &BrokerArgs,
+        command: &str,
+        review: &ReviewHead,
+    ) -> Result<Option<Draft>, CliError> {
+        let is_edited = self.message.is_none() && self.file.is_none() && terminal::is_interactive();
+        is_edited.then(|| Ok(Draft::new(&broker.data_dir()?, command, review))).transpose()
+    }
+
     /// The text from the arguments, from stdin, or from the editor.
-    pub(crate) async fn read(&self, what: &str) -> Result<String, CliError> {
-        let text = match (&self.message, &self.file) {
-            (Some(text), _) => text.clone(),
-            (None, Some(file)) => read_file(file)?,
-            (None, None) if terminal::is_interactive() => {
-                without_comments(&edit(&format!("\n<!-- {what} -->\n")).await?)
-            }
-            (None, None) if !std::io::stdin().is_terminal() => read_file("-".as_ref())?,
-            (None, None) => String::new(),
+    pub(crate) async fn read(&self, what: &str, draft: Option<&Draft>) -> Result<String, CliError> {
+        let text = match (&self.message, &self.file, draft) {
+            (Some(text), ..) => text.clone(),
+            (None, Some(file), _) => read_file(file)?,
+            (None, None, Some(draft)) => without_comments(&draft.edit(&format!("\n<!-- {what} -->\n")).await?),
+            (None, None, None) if !std::io::stdin().is_terminal() => read_file("-".as_ref())?,
+            (None, None, None) => String::new(),
         };
         let text = text.trim().to_owned();
         if text.is_empty() {
@@ -34,25 +43,6 @@ impl TextArgs {
             Ok(text)
         }
     }
-}
-
-/// Opens the user's editor with `template` and returns the edited text.
-pub(crate) async fn edit(template: &str) -> Result<String, CliError> {
-    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
-    let file = folder.path().join("COUNTERSIGN.md");
-    std::fs::write(&file, template).context("cannot write the text to edit")?;
-    let editor =
-        ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.trim().is_empty()));
-    let editor = editor.unwrap_or_else(|| "vi".into());
-    // Run it through a shell, as git does: the variable may contain arguments.
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&file);
-    command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
-    let status = command.status().await.with_context(|| format!("cannot run {editor}"))?;
-    if !status.success() {
-        return Err(anyhow!("{editor}: {status}").into());
-    }
-    Ok(std::fs::read_to_string(&file).context("cannot read the edited text")?)
 }
 
 /// Removes `<!-- … -->`.

@@ -21,6 +21,9 @@ pub struct RegisteredProject {
     pub name: String,
     /// Its object folder, which all its working trees share.
     pub objects: PathBuf,
+    /// Its folder, if the broker opens it again when it starts. Repositories of the settings have none here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
 }
 
 /// The path of a data folder. Its methods name every file and folder in it.
@@ -54,6 +57,11 @@ impl DataDir {
     /// Scratch repositories.
     pub fn scratch(&self) -> PathBuf {
         self.join("scratch")
+    }
+
+    /// Texts that were written in an editor and could not be sent.
+    pub fn drafts(&self) -> PathBuf {
+        self.join("drafts")
     }
 
     /// Signing secrets of webhooks.
@@ -131,15 +139,36 @@ impl DataDir {
         Ok(lock)
     }
 
+    /// The process that serves this folder: the holder of its lock. `None` if no broker runs.
+    pub fn serving_process(&self) -> io::Result<Option<u32>> {
+        let mut lock = match File::open(self.join(LOCK)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        match lock.try_lock() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                let pid = lock_text(&mut lock).trim().parse();
+                Ok(Some(pid.map_err(|_| io::Error::other("the broker is just starting; try again"))?))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
     fn lock_holder(&self, mut lock: File) -> String {
-        let mut pid = String::new();
-        let _ = lock.rewind().and_then(|()| lock.read_to_string(&mut pid));
+        let pid = lock_text(&mut lock);
         match self.running_broker() {
             Some(broker) => format!("pid {}, {}", broker.pid, broker.url),
             None if pid.is_empty() => "it is just starting".into(),
             None => format!("pid {pid}, not yet listening"),
         }
     }
+}
+
+fn lock_text(lock: &mut File) -> String {
+    let mut text = String::new();
+    let _ = lock.rewind().and_then(|()| lock.read_to_string(&mut text));
+    text
 }
 
 impl From<PathBuf> for DataDir {

@@ -80,6 +80,11 @@ pub struct Server {
     pub body_timeout: Duration,
     #[serde(with = "duration")]
     pub write_timeout: Duration,
+    /// Whether commands start a missing broker.
+    pub auto_start: bool,
+    /// After this time without work, a broker that was started by a command ends.
+    #[serde(with = "duration")]
+    pub idle_exit: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -122,6 +122,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule("server.header_timeout", millis(100, 5 * MINUTE), OperatorOnly),
     rule("server.body_timeout", millis(100, 10 * MINUTE), OperatorOnly),
     rule("server.write_timeout", millis(100, 10 * MINUTE), OperatorOnly),
+    rule("server.auto_start", Bool, OperatorOnly),
+    rule("server.idle_exit", millis(100, 8760 * HOUR), OperatorOnly),
     rule("auth.required", Bool, OperatorOnly),
     rule("auth.local_users", OneOf(&["own", "any"]), OperatorOnly),
     rule("auth.session_lifetime", millis(SECOND, 8760 * HOUR), OperatorOnly),

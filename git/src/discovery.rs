@@ -2,6 +2,7 @@
 //! exact paths.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::GitError;
@@ -20,6 +21,18 @@ impl ClientRepo {
     pub fn find(dir: &Path) -> Option<Self> {
         let RepoLayout { root, objects, .. } = find(dir).ok()?;
         Some(Self { root, objects })
+    }
+
+    /// The working tree of the main repository, if this is a linked one.
+    pub fn main_tree(&self) -> PathBuf {
+        let git_dir = self.objects.parent().filter(|folder| folder.file_name().is_some_and(|name| name == ".git"));
+        git_dir.and_then(Path::parent).unwrap_or(&self.root).to_owned()
+    }
+
+    /// Whether this process's user owns the working tree and the objects.
+    pub fn belongs_to_user(&self) -> bool {
+        let user = nix::unistd::geteuid().as_raw();
+        [&self.root, &self.objects].into_iter().all(|folder| fs::metadata(folder).is_ok_and(|meta| meta.uid() == user))
     }
 }
 

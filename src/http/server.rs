@@ -8,7 +8,12 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use std::{io, pin::pin, sync::Arc, time::Duration};
+use std::{
+    io,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -39,6 +44,39 @@ pub struct Limits {
     pub grace: Duration,
 }
 
+/// How many connections are open, and since when none is.
+#[derive(Debug)]
+pub struct Activity(Mutex<(usize, Instant)>);
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self(Mutex::new((0, Instant::now())))
+    }
+}
+
+impl Activity {
+    /// How long no connection has been open.
+    pub(crate) fn unused_for(&self) -> Duration {
+        let (open, since) = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open == 0 { since.elapsed() } else { Duration::ZERO }
+    }
+
+    /// A connection is open until the guard is dropped.
+    fn begin(self: &Arc<Self>) -> InUse {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 += 1;
+        InUse(Arc::clone(self))
+    }
+}
+
+struct InUse(Arc<Activity>);
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let mut state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = (state.0.saturating_sub(1), Instant::now());
+    }
+}
+
 /// The connection of a request, available as a request extension.
 #[derive(Clone)]
 pub(super) struct Connection {
@@ -46,7 +84,7 @@ pub(super) struct Connection {
     pub(super) peer: Arc<Peer>,
     abort: CancellationToken,
     /// Held until the connection ends, also after it became a WebSocket.
-    _permit: Arc<OwnedSemaphorePermit>,
+    _permit: Arc<(OwnedSemaphorePermit, InUse)>,
 }
 
 /// What is known about the other end of a connection. Found once per connection.
@@ -77,7 +115,13 @@ impl Connection {
 
 /// Serves until `shutdown`, then waits for open requests. The broker ends the long polls among them; a request that is
 /// still open after the grace period is aborted.
-pub async fn serve(listener: TcpListener, app: Router, limits: Limits, shutdown: CancellationToken) {
+pub async fn serve(
+    listener: TcpListener,
+    app: Router,
+    limits: Limits,
+    activity: Arc<Activity>,
+    shutdown: CancellationToken,
+) {
     let (connections, refusals) =
         (Arc::new(Semaphore::new(limits.max_connections)), Arc::new(Semaphore::new(MAX_REFUSALS)));
     let (tasks, cut) = (TaskTracker::new(), CancellationToken::new());
@@ -108,7 +152,8 @@ pub async fn serve(listener: TcpListener, app: Router, limits: Limits, shutdown:
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(limits.write_timeout));
-        let connection = Connection { peer, abort: CancellationToken::new(), _permit: Arc::new(permit) };
+        let permit = Arc::new((permit, activity.begin()));
+        let connection = Connection { peer, abort: CancellationToken::new(), _permit: permit };
         let abort = connection.abort.clone();
         let app = app.clone().map_request(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(connection.clone());

@@ -2,12 +2,9 @@
 
 use super::{Call, error::CallError};
 use actors::actor_tree::MAX_LISTED_REVIEWS;
-use api::admin::{Actors, ListPersonasResponse, ListProjectsResponse, NoArguments, OpenApi, Persona, Project};
+use api::admin::{Actors, ListPersonasResponse, NoArguments, OpenApi, Persona};
 use config::Config;
-use domain::{
-    credential::{Authority, Scope},
-    persona,
-};
+use domain::persona;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +25,10 @@ impl ConfigView {
             logs: config.server.data_dir.reviewers(),
             is_local: config.server.listen.ip().is_loopback(),
         }
+    }
+
+    pub(super) const fn is_local(&self) -> bool {
+        self.is_local
     }
 
     pub(super) fn logs_folder(&self) -> &Path {
@@ -70,18 +71,6 @@ fn describe(persona: &persona::Persona) -> Persona {
 
 pub(super) async fn personas(call: &Call<'_>, _: NoArguments) -> Result<ListPersonasResponse, CallError> {
     Ok(ListPersonasResponse { personas: call.service.config.personas.clone() })
-}
-
-/// The folders are for operators that can open them.
-pub(super) async fn projects(call: &Call<'_>, _: NoArguments) -> Result<ListProjectsResponse, CallError> {
-    let is_operator = match call.authz.authority() {
-        Some(authority) => authority == Authority::Operator && call.authz.scope() == Some(&Scope::All),
-        None => true,
-    };
-    let root = |root: &Path| (is_operator && call.service.config.is_local).then(|| root.display().to_string());
-    let visible = call.broker.projects().filter(|(name, _)| call.authz.can_see_project(Some(name)));
-    let projects = visible.map(|(name, folder)| Project { name: name.to_owned(), root: root(folder) }).collect();
-    Ok(ListProjectsResponse { projects })
 }
 
 pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<api::admin::Config, CallError> {

@@ -74,9 +74,7 @@ pub(crate) fn error_body(error: &BrokerError) -> ErrorBody {
 
 /// What the caller can do with this interface.
 const fn hint(error: &BrokerError) -> &'static str {
-    if matches!(error, BrokerError::OtherRepository { .. }) {
-        " with --data-dir"
-    } else if matches!(error, BrokerError::NoRepository) {
+    if matches!(error, BrokerError::NoRepository) {
         " or with --repo DIR"
     } else if matches!(error, BrokerError::PoolFull { .. }) {
         "; kill_reviewer makes room"

@@ -2,7 +2,11 @@
 //! the service directly.
 
 use super::{CallContext, CallError, ConfigView, Service, Settings};
-use crate::{broker_identity::BrokerIdentity, serve, webhooks::Webhooks};
+use crate::{
+    broker_identity::BrokerIdentity,
+    serve::{self, StartedBroker},
+    webhooks::Webhooks,
+};
 use actors::{
     Caller, Running,
     credentials::{Scope, SecretHash},
@@ -25,7 +29,8 @@ impl World {
         let dir = TempDir::new().unwrap();
         let mut config = Config::default();
         config.server.data_dir = dir.path().to_owned().into();
-        let running = serve::start(&config, None, ([127, 0, 0, 1], 0).into()).await.unwrap().running;
+        let StartedBroker { running, projects, .. } =
+            serve::start(&config, None, ([127, 0, 0, 1], 0).into()).await.unwrap();
         let settings = Settings {
             page_chars: 30_000,
             wait_default: Duration::from_secs(25),
@@ -35,7 +40,7 @@ impl World {
         let webhooks = Webhooks::start(&running.broker, &config).unwrap();
         let identity = BrokerIdentity::new("test".into(), false, dir.path().into());
         let view = ConfigView::new(&config);
-        let service = Service::new(running.broker.clone(), settings, view, webhooks, identity.into());
+        let service = Service::new(running.broker.clone(), settings, view, webhooks, identity.into(), projects);
         Self { running, service, _dir: dir }
     }
 

@@ -58,6 +58,7 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewersRequest) -> Resu
         message: if is_limited { None } else { pool.message },
         runtime: pool.runtime.as_str().into(),
         max_size: pool.max_size,
+        last_reviewer_call_at: call.service.reviewers_seen.last_at().map(Into::into),
         waiting: pending
             .into_iter()
             .map(|row| Waiting { project: row.project, pending: row.reviews, free_seats: row.free_seats })

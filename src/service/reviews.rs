@@ -72,7 +72,7 @@ async fn propose(call: &Call<'_>, request: &CreateReviewRequest) -> Result<Comma
         phase: or_default("phase", request.phase.as_ref(), DEFAULT_PHASE)?,
         plan: request.plan.clone(),
         task: request.task.clone(),
-        project: call.authz.proposal_project(request.project.clone(), call.broker.own_project())?,
+        project: call.authz.proposal_project(request.project.clone(), call.broker.own_project().as_deref())?,
         proposer_id: request.proposer_id.clone(),
     };
     let outcome = call.broker.create(&proposer, client_repo.as_ref(), request).await?;

@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod exit_codes;
 mod export;
+mod first_hour;
 mod init;
 mod init_git_hooks;
 mod init_texts;

@@ -85,11 +85,11 @@ impl Submissions {
         let texts = text_only(request.intent.as_deref().unwrap_or_default(), request.description.as_ref());
         let skip = request.skip_diff_validation.unwrap_or(false);
         let prepared = match (target, &request.diff) {
-            (Some(target), _) => self.diff_target(self.projects.repository(project)?, texts, &target, skip).await?,
+            (Some(target), _) => self.diff_target(&self.projects.repository(project)?, texts, &target, skip).await?,
             (None, Some(diff)) => {
                 let repository = self.projects.repository(project)?;
                 let base = GivenBase::Name(request.base.as_deref());
-                self.check_diff(repository, texts, diff.clone(), base, skip).await?
+                self.check_diff(&repository, texts, diff.clone(), base, skip).await?
             }
             (None, None) => Draft::new(texts, None, None),
         };
@@ -121,7 +121,7 @@ impl Submissions {
             if repeats && names_target(&review.round, &target) {
                 return Ok(keep_diff(&active, &review.round, texts));
             }
-            return self.diff_target(self.repository(review)?, texts, &target, skip).await;
+            return self.diff_target(&self.repository(review)?, texts, &target, skip).await;
         }
         // A commit or range stays the target unless the caller replaces its diff or base.
         let target = review.round.target.clone().filter(|_| diff.is_none() && base.is_none());
@@ -134,7 +134,7 @@ impl Submissions {
         }
         let repository = self.repository(review)?;
         let base = if keeps_base { GivenBase::Known(kept_base(review, &active)) } else { GivenBase::Name(base) };
-        Ok(self.check_diff(repository, texts, diff, base, skip).await?.with_target(target))
+        Ok(self.check_diff(&repository, texts, diff, base, skip).await?.with_target(target))
     }
 
     /// The first round of a review, if the review exists.
@@ -248,8 +248,8 @@ impl Submissions {
         let content = self.shared.find_content(&content_hash).await?;
         let (Some(diff), Some(facts)) = (&content.diff, &review.round.diff) else { return Ok(None) };
         let (repository, base) = (self.repository(review)?, content.base_commit.as_deref());
-        let check = self.check(repository, base, diff).await?;
-        let head = self.check_head(repository, base, diff).await?;
+        let check = self.check(&repository, base, diff).await?;
+        let head = self.check_head(&repository, base, diff).await?;
         let is_on_base = matches!(check, DiffCheck::Applies { to: AppliesTo::Base, .. });
         let new_base = match &head {
             Some(HeadCheck { commit, check: DiffCheck::Applies { .. }, .. }) if !facts.base_named && !is_on_base => {
@@ -272,8 +272,8 @@ impl Submissions {
 
     async fn check_patch(&self, review: &Review, patch: &str) -> Result<DiffCheck, BrokerError> {
         let repository = self.repository(review)?;
-        let base = active_base(review, repository).await?;
-        Ok(self.check(repository, base.commit.as_deref(), patch).await?)
+        let base = active_base(review, &repository).await?;
+        Ok(self.check(&repository, base.commit.as_deref(), patch).await?)
     }
 
     /// Builds the content that becomes active if the counter-patch is accepted.
@@ -287,11 +287,11 @@ impl Submissions {
             return Err(BrokerError::Unreadable { why: format!("counter-patch {patch} has no text") });
         };
         let repository = self.repository(review)?;
-        let base = active_base(review, repository).await?;
+        let base = active_base(review, &repository).await?;
         let texts = text_only(&active.intent, active.description.as_ref());
         let skips = !review.checks_diffs();
         let offered = if skips { self.check_offered_patch(review, &text).await? } else { DiffCheck::Skipped };
-        let prepared = self.check_diff(repository, texts, text, GivenBase::Known(base), skips).await?;
+        let prepared = self.check_diff(&repository, texts, text, GivenBase::Known(base), skips).await?;
         let (Round { content_hash, diff: Some(mut diff), .. }, Some(text)) = (prepared.round, &prepared.content.diff)
         else {
             return Err(BrokerError::CheckFailed { why: "the counter-patch has no diff".into() });
@@ -301,7 +301,7 @@ impl Submissions {
             // The proposer's choice stays: only a counter-patch that does not apply is refused.
             (DiffCheck::Skipped, fails @ DiffCheck::Fails { .. }) => diff.check = fails,
             (DiffCheck::Applies { .. }, _) => {
-                diff.head = self.check_head(repository, diff.base_commit.as_deref(), text).await?;
+                diff.head = self.check_head(&repository, diff.base_commit.as_deref(), text).await?;
             }
             (DiffCheck::Skipped | DiffCheck::Fails { .. }, _) => {}
         }

@@ -70,6 +70,13 @@ pub(crate) async fn find(client: &reqwest::Client, data_dir: &DataDir) -> Option
     (health.service == "countersign" && health.pid == note.pid).then_some(note)
 }
 
+/// A broker that answers.
+pub(crate) struct FoundBroker {
+    pub note: RunningBroker,
+    /// It was started for this call.
+    pub is_new: bool,
+}
+
 /// The settings with which a missing broker is started.
 #[derive(Debug)]
 pub(crate) struct Starter {
@@ -81,12 +88,13 @@ pub(crate) struct Starter {
 impl Starter {
     /// Finds the broker or starts one. Several clients may do this at once: the lock of the data folder lets one broker
     /// start, and all clients find it.
-    pub(crate) async fn find_or_start(&self, client: &reqwest::Client) -> anyhow::Result<RunningBroker> {
+    pub(crate) async fn find_or_start(&self, client: &reqwest::Client) -> anyhow::Result<FoundBroker> {
         let until = Instant::now() + START_TIMEOUT;
         let (mut child, mut listen, mut log_start) = (None::<Child>, None, 0);
         loop {
             if let Some(note) = find(client, &self.data_dir).await {
-                return Ok(note);
+                let is_new = child.is_some();
+                return Ok(FoundBroker { note, is_new });
             }
             match child.as_mut().map(Child::try_wait).transpose()?.flatten() {
                 Some(ended) => {
@@ -123,7 +131,7 @@ impl Starter {
         let mut log = append_private(&path).with_context(|| path.display().to_string())?;
         let size = log.seek(SeekFrom::End(0))?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("serve").arg("--data-dir").arg(&*self.data_dir);
+        command.args(["serve", "--on-demand"]).arg("--data-dir").arg(&*self.data_dir);
         let options = [("--repo", &self.repo), ("--config", &self.config.config)];
         for (name, value) in options {
             if let Some(value) = value {

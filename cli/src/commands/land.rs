@@ -94,7 +94,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 async fn find_broker(args: &Args, config: &Config) -> Result<Option<Client>, CliError> {
     match args.source.client()? {
         Some(client) => Ok(Some(client)),
-        None => Ok(Client::serving(config.server.data_dir.clone()).await.ok()),
+        None => Ok(Client::of_data_dir(&config.server.data_dir).await.ok()),
     }
 }
 

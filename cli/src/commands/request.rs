@@ -18,9 +18,10 @@ use crate::{
 };
 use anyhow::anyhow;
 use api::{
-    operation::{CreateReview, GetProposal},
+    operation::{CreateReview, GetProposal, ListReviewers},
     proposals::ProposalRequest,
     review_lists::ReviewRow,
+    reviewer_pool::{ListReviewersRequest, ListReviewersResponse},
     reviews::{CreateReviewRequest, CreateReviewResponse, ReviewStatusResponse},
 };
 use change_source::{Source, read_file};
@@ -29,12 +30,17 @@ use domain::{
     content::RemovablePart,
     priority::Priority,
     review::{Status, TargetKind},
+    reviewer_pool::PoolState,
     text::escape,
 };
 use git::ClientRepo;
-use std::{fmt::Write as _, path::PathBuf};
+use jiff::{SignedDuration, Timestamp};
+use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
 const MAX_FILES: usize = 20;
+
+/// A reviewer that has called within this time is likely to take the next review.
+const REVIEWER_SEEN: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Debug, clap::Args)]
 pub struct RequestArgs {
@@ -127,7 +133,12 @@ impl DescriptionArgs {
 pub(crate) async fn request(args: RequestArgs) -> Result<(), CliError> {
     let caller = args.identity.connect().await?;
     let change = args.source.read(&caller.dir).await?;
-    let request = match args.next_round(&caller, &change).await? {
+    // Without it the broker would refuse the change of a repository that it does not know yet.
+    let project = match &args.project {
+        Some(given) => Some(given.clone()),
+        None => caller.client.register_repository(&caller.dir).await?.map(|project| project.name),
+    };
+    let request = match args.next_round(&caller, &change, project).await? {
         Some(request) => request,
         None if args.incremental => args.incremental(&caller, change).await?,
         None => args.new_review(&caller, change)?,
@@ -160,6 +171,7 @@ impl RequestArgs {
         &self,
         caller: &Caller,
         change: &CreateReviewRequest,
+        project: Option<String>,
     ) -> Result<Option<CreateReviewRequest>, CliError> {
         let branch = change.target.as_ref().and_then(|target| target.branch.as_deref());
         let Some(branch) = branch.filter(|_| !self.new && self.idempotency_key.is_none()) else { return Ok(None) };
@@ -169,7 +181,7 @@ impl RequestArgs {
         }
         let is_open = |status: Status| status.is_open() || status == Status::ChangesRequested;
         let folder = ClientRepo::find(&caller.dir).and_then(|repo| Some(repo.root.file_name()?.to_owned()));
-        let project = self.project.clone().or_else(|| Some(folder?.to_string_lossy().into_owned()));
+        let project = project.or_else(|| Some(folder?.to_string_lossy().into_owned()));
         let is_here = |review: &ReviewRow| review.proposer.project.is_none() || review.proposer.project == project;
         let reviews = proposals_of_branch(caller, branch).await?;
         let find = |wanted: &dyn Fn(Status) -> bool| {
@@ -273,10 +285,10 @@ pub(crate) async fn resubmit(args: ResubmitArgs) -> Result<(), CliError> {
     let change = if args.source.is_named() {
         args.source.read(&caller.dir).await?
     } else {
-        if args.remove.is_empty() {
-            check_unchanged(&caller, &review).await?;
+        match args.remove.is_empty() {
+            true => new_change(&caller, &review).await?,
+            false => CreateReviewRequest::default(),
         }
-        CreateReviewRequest::default()
     };
     warn_if_escalated(&review);
     let description = match (args.description, &args.file) {
@@ -285,6 +297,7 @@ pub(crate) async fn resubmit(args: ResubmitArgs) -> Result<(), CliError> {
     };
     let request = CreateReviewRequest {
         review_id: Some(review.head.review_id.to_string()),
+        // A title that stands for the files would replace the one that says what the change is for.
         intent: args.title,
         change_note: args.note,
         description,
@@ -307,18 +320,25 @@ fn warn_if_escalated(review: &ReviewStatusResponse) {
     }
 }
 
-/// Without a source the broker reads the branch again. Other proposals would be resubmitted unchanged, which makes sense
-/// only after an accepted counter-patch.
-async fn check_unchanged(caller: &Caller, review: &ReviewStatusResponse) -> Result<(), CliError> {
+/// Without a source the broker reads the branch again. After an accepted counter-patch the content stays as it is. Of a
+/// diff, the next round is what is staged; the other proposals would be resubmitted unchanged.
+async fn new_change(caller: &Caller, review: &ReviewStatusResponse) -> Result<CreateReviewRequest, CliError> {
     let kind = review.state.diff.target.as_ref().map(|target| target.kind);
     if !review.state.diff.has_diff || kind == Some(TargetKind::Branch) {
-        return Ok(());
+        return Ok(CreateReviewRequest::default());
     }
     let request = ProposalRequest { review_id: review.head.review_id.to_string(), ..Default::default() };
     let proposal = caller.client.execute::<GetProposal>(&request).await?;
     if proposal.counter_patch_status.as_deref() == Some("accepted") {
         terminal::remark("with the accepted counter-patch as it is");
-        return Ok(());
+        return Ok(CreateReviewRequest::default());
+    }
+    let staged = Source { staged: true, ..Source::default() };
+    if kind.is_none()
+        && let Ok(change) = staged.read(&caller.dir).await
+    {
+        terminal::remark("with what is staged");
+        return Ok(change);
     }
     let kind = kind.map_or("diff", TargetKind::as_str);
     let hint = "say what is new: --branch, --commit, --range, --staged, --worktree or --diff";
@@ -331,14 +351,44 @@ async fn submit(caller: &Caller, request: &CreateReviewRequest, wait: &WaitArgs)
     let submitted = client.execute::<CreateReview>(request).await?;
     let next = || review::waiting_on(&submitted.head.waiting_on) + &review::next(&submitted.head);
     let Some(limit) = wait.wait else {
-        return print(client.json, &submitted, |submitted| render(submitted, client) + &next());
+        print(client.json, &submitted, |submitted| render(submitted, client) + &next())?;
+        remark_if_alone(caller, &submitted).await;
+        return Ok(());
     };
     // With --json only the final result is printed.
     if !client.json {
         terminal::write(&render(&submitted, client))?;
     }
+    remark_if_alone(caller, &submitted).await;
     let review_id = submitted.head.review_id.to_string();
     wait::wait(client, &review_id, Some(submitted.head.version), limit, false).await
+}
+
+/// Says that no reviewer will take the review, and how to get one. Only an operator can tell.
+async fn remark_if_alone(caller: &Caller, submitted: &CreateReviewResponse) {
+    let client = &caller.client;
+    let (number, status) = (submitted.head.number, submitted.head.status);
+    if client.json || status != Status::Pending {
+        return;
+    }
+    let Ok(pool) =
+        client.execute_quietly::<ListReviewers, ListReviewersResponse>(&ListReviewersRequest::default()).await
+    else {
+        return;
+    };
+    let is_seen = pool.last_reviewer_call_at.is_some_and(|at| {
+        Timestamp::now().duration_since(at) < SignedDuration::try_from(REVIEWER_SEEN).unwrap_or_default()
+    });
+    if pool.state != PoolState::Disabled || is_seen {
+        return;
+    }
+    terminal::remark(&format!(
+        "no reviewer is there: the pool is off and no reviewer has called lately. Any of these helps:\n  \
+         countersign respond {number} --as reviewer   review it yourself, in another terminal\n  \
+         countersign open {number}                    review it on the page\n  \
+         \"Review the pending changes in Countersign.\"   say this to another agent that is connected (countersign init)\n  \
+         pool.enabled = true                         let the broker start reviewers (docs/reviewers.md)"
+    ));
 }
 
 fn render(submitted: &CreateReviewResponse, client: &Client) -> String {

@@ -8,7 +8,8 @@ use crate::{
     identity_args::Caller,
     render::{issue, print, review, style},
     review_args::ReviewArgs,
-    terminal, text_input,
+    terminal,
+    text_draft::{Draft, settle},
 };
 use anyhow::anyhow;
 use api::{
@@ -84,8 +85,15 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     if !caller.is_named && !terminal::is_interactive() {
         return Err(CliError::usage(anyhow!("no identity for this verdict; pass --as NAME or set COUNTERSIGN_NAME")));
     }
-    let verdict = args.request(&review).await?;
-    let response = submit(&caller, &review, args.persona, verdict).await?;
+    let draft = match args.file.is_none() && (args.edit || args.wants_editor()) {
+        true => Some(Draft::new(&args.review.broker().data_dir()?, "respond", &review.head)),
+        false => None,
+    };
+    let send = async {
+        let verdict = args.request(&review, draft.as_ref()).await?;
+        submit(&caller, &review, args.persona.clone(), verdict).await
+    };
+    let response = settle(draft.as_ref(), send.await)?;
     print(caller.client.json, &response, render)
 }
 
@@ -101,14 +109,12 @@ impl Args {
     }
 
     /// The verdict and its findings. Options take precedence over a file.
-    async fn request(&self, review: &ReviewStatusResponse) -> Result<VerdictRequest, CliError> {
+    async fn request(&self, review: &ReviewStatusResponse, draft: Option<&Draft>) -> Result<VerdictRequest, CliError> {
         let verdict = self.verdict();
-        let mut request = match &self.file {
-            Some(file) => verdict_file::parse(&read_file(file)?, Some(file), verdict)?,
-            None if self.edit || self.wants_editor() => {
-                verdict_file::parse_text(&text_input::edit(&template(review)).await?, verdict)?
-            }
-            None => VerdictRequest::new("", verdict.ok_or_else(verdict_file::missing_verdict)?),
+        let mut request = match (&self.file, draft) {
+            (Some(file), _) => verdict_file::parse(&read_file(file)?, Some(file), verdict)?,
+            (None, Some(draft)) => verdict_file::parse_text(&draft.edit(&template(review)).await?, verdict)?,
+            (None, None) => VerdictRequest::new("", verdict.ok_or_else(verdict_file::missing_verdict)?),
         };
         request.reason = self.reason.clone().or(request.reason);
         request.summary = self.summary.clone().or(request.summary);

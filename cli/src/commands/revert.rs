@@ -15,7 +15,10 @@ use crate::{
     terminal,
 };
 use anyhow::{Context as _, anyhow};
-use domain::diff::{ZeroContext, apply_parts};
+use domain::{
+    diff::{ZeroContext, apply_parts},
+    ids::ReviewNumber,
+};
 use gate::{ApprovalSource, Candidate, Gate, RecentHistory, ReviewedContent};
 use git::UserRepo;
 use serde::Serialize;
@@ -70,11 +73,11 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     check_no_operation_in_progress(&repo).await?;
     let mut store = ReadOnlyStore::open(&settings.config.server.data_dir.database()).await?;
     let plan = plan(&args, &mut gate, &mut store).await?;
-    check_clean(&repo).await?;
     check_no_merges(&repo, &plan).await?;
     if args.dry_run {
         return print(&args, &plan, &PatchResult::NotApplied);
     }
+    check_clean(&repo, plan.review.number).await?;
     revert(&repo, &plan).await?;
     let patched = match &plan.patch {
         Some(patch) => stage_patch(&repo, patch).await,
@@ -139,14 +142,14 @@ async fn check_no_operation_in_progress(repo: &UserRepo) -> anyhow::Result<()> {
     }
 }
 
-async fn check_clean(repo: &UserRepo) -> anyhow::Result<()> {
+async fn check_clean(repo: &UserRepo, number: ReviewNumber) -> anyhow::Result<()> {
     let changed = repo.git(["status", "--porcelain", "--untracked-files=no"]).await?;
     match changed.lines().next() {
         None => Ok(()),
         Some(first) => Err(anyhow!(
-            "the working tree has changes ({}{}); commit or stash them first",
+            "the working tree has changes ({}{}); run `git stash`, then `countersign revert {number}` again, then `git stash pop`",
             clipped(first.trim(), 80),
-            if changed.lines().count() > 1 { ", …" } else { "" }
+            if changed.lines().count() > 1 { ", …" } else { "" },
         )),
     }
 }

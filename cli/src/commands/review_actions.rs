@@ -3,11 +3,15 @@
 
 use crate::{
     CliError,
-    commands::watch_option::{WatchArgs, print_or_watch},
+    commands::{
+        broker_process,
+        watch_option::{WatchArgs, print_or_watch},
+    },
     error::possible_values,
     identity_args::{Caller, IdentityArgs},
     render::{execute_and_print, indented, one_line, review, style},
     review_args::{self, ReviewArgs},
+    text_draft::settle,
     text_input::TextArgs,
 };
 use anyhow::anyhow;
@@ -29,6 +33,12 @@ use git::UserRepo;
 const MAX_FILES: usize = 20;
 
 pub(crate) async fn status(args: WatchArgs) -> Result<(), CliError> {
+    if !args.review.is_given() {
+        return match args.watch {
+            true => Err(CliError::usage(anyhow!("--watch needs a review: `countersign status R-12 --watch`"))),
+            false => broker_process::status(args.review.broker()).await,
+        };
+    }
     let (caller, review_id) = args.review.find(None).await?;
     let fetch = async || caller.review(review_id.clone()).await;
     print_or_watch(&caller.client, args.watch, Some(review_id.clone()), review::status, fetch).await
@@ -143,12 +153,17 @@ pub struct CommentArgs {
 pub(crate) async fn comment(args: CommentArgs) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(None).await?;
     let review = caller.review(review_id).await?;
-    let mut request = message(&caller, &review, args.text.read("the message").await?)?;
-    request.sender_role = args.role.or(request.sender_role);
-    request.to = args.to;
-    request.persona = args.persona.or(request.persona).filter(|_| args.to.is_none());
-    request.anchor = anchor(args.issue, args.on.as_deref());
-    execute_and_print::<AddMessage>(&caller.client, &request, render_message).await
+    let draft = args.text.draft(args.review.broker(), "comment", &review.head)?;
+    let send = async {
+        let text = args.text.read("the message", draft.as_ref()).await?;
+        let mut request = message(&caller, &review, text)?;
+        request.sender_role = args.role.or(request.sender_role);
+        request.to = args.to;
+        request.persona = args.persona.or(request.persona).filter(|_| args.to.is_none());
+        request.anchor = anchor(args.issue, args.on.as_deref());
+        execute_and_print::<AddMessage>(&caller.client, &request, render_message).await
+    };
+    settle(draft.as_ref(), send.await)
 }
 
 fn anchor(issue: Option<String>, on: Option<&str>) -> Option<MessageAnchor> {
@@ -200,10 +215,14 @@ pub struct CancelArgs {
 
 pub(crate) async fn cancel(args: CancelArgs) -> Result<(), CliError> {
     let (caller, review) = args.review.find_own().await?;
-    let reason = args.text.read("why it is no longer wanted").await?;
-    let review_id = review.head.review_id.to_string();
-    let request = CancelReviewRequest { review_id, reason, caller_id: caller.acting_name()? };
-    execute_and_print::<CancelReview>(&caller.client, &request, review::status).await
+    let draft = args.text.draft(args.review.broker(), "cancel", &review.head)?;
+    let send = async {
+        let reason = args.text.read("why it is no longer wanted", draft.as_ref()).await?;
+        let review_id = review.head.review_id.to_string();
+        let request = CancelReviewRequest { review_id, reason, caller_id: caller.acting_name()? };
+        execute_and_print::<CancelReview>(&caller.client, &request, review::status).await
+    };
+    settle(draft.as_ref(), send.await)
 }
 
 #[derive(Debug, clap::Args)]

@@ -15,6 +15,8 @@ use crate::{
     identity_args::{Caller, IdentityArgs},
     review_args::OPEN,
     terminal,
+    text_draft::Draft,
+    text_input::without_comments,
 };
 use anyhow::anyhow;
 use api::{
@@ -23,7 +25,8 @@ use api::{
     reviewer_pool::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse},
     verdicts::VerdictRequest,
 };
-use app::{Action, App};
+use app::{Action, App, Mode};
+use config::DataDir;
 use crossterm::event::{Event, EventStream};
 use domain::verdict::Verdict;
 use futures::{FutureExt as _, StreamExt as _};
@@ -48,69 +51,109 @@ pub(crate) async fn run(identity: IdentityArgs) -> Result<(), CliError> {
     }
     // Restores the terminal after a panic too.
     let mut terminal = ratatui::init();
-    let result = watch(&caller, App::new(state), &mut terminal).await;
+    let mut screen = Screen { app: App::new(state), draft: None, data_dir: identity.broker.data_dir()? };
+    let result = screen.watch(&caller, &mut terminal).await;
     ratatui::restore();
+    // The screen ended while a comment was written.
+    if let Mode::Compose { text, .. } = std::mem::take(&mut screen.app.mode)
+        && let Some(note) = screen.keep(&text)?
+    {
+        terminal::remark(&note);
+    }
     result
 }
 
-async fn watch(caller: &Caller, mut app: App, terminal: &mut DefaultTerminal) -> Result<(), CliError> {
-    let mut events = caller.client.events(EventQuery { follow: true, ..EventQuery::default() }).await?;
-    let (mut keys, mut tick) = (EventStream::new(), interval(REFRESH_INTERVAL));
-    loop {
-        terminal.draw(|frame| view::draw(&app, frame))?;
-        let action = tokio::select! {
-            key = keys.next() => match key {
-                Some(Ok(Event::Key(key))) => app.on_key(key),
-                Some(Ok(_)) => None,
-                Some(Err(_)) | None => return Ok(()),
-            },
-            event = events.next() => {
-                app.add_events(event?.map(|received| received.event));
-                // Draw once for all events that have arrived.
-                while let Some(event) = events.next().now_or_never() {
-                    app.add_events(event?.map(|received| received.event));
+struct Screen {
+    app: App,
+    /// Where the comment that is being written is kept.
+    draft: Option<Draft>,
+    data_dir: DataDir,
+}
+
+impl Screen {
+    async fn watch(&mut self, caller: &Caller, terminal: &mut DefaultTerminal) -> Result<(), CliError> {
+        let mut events = caller.client.events(EventQuery { follow: true, ..EventQuery::default() }).await?;
+        let (mut keys, mut tick) = (EventStream::new(), interval(REFRESH_INTERVAL));
+        loop {
+            terminal.draw(|frame| view::draw(&self.app, frame))?;
+            let action = tokio::select! {
+                key = keys.next() => match key {
+                    Some(Ok(Event::Key(key))) => self.app.on_key(key),
+                    Some(Ok(_)) => None,
+                    Some(Err(_)) | None => return Ok(()),
+                },
+                event = events.next() => {
+                    self.app.add_events(event?.map(|received| received.event));
+                    // Draw once for all events that have arrived.
+                    while let Some(event) = events.next().now_or_never() {
+                        self.app.add_events(event?.map(|received| received.event));
+                    }
+                    Some(Action::Refresh)
                 }
-                Some(Action::Refresh)
-            }
-            _ = tick.tick() => Some(Action::Refresh),
-        };
-        match action {
-            None => {}
-            Some(Action::Quit) => return Ok(()),
-            Some(action) => {
-                let done = perform(action, caller, &mut app).await;
-                app.show_result(done);
+                _ = tick.tick() => Some(Action::Refresh),
+            };
+            match action {
+                None => {}
+                Some(Action::Quit) => return Ok(()),
+                Some(action) => {
+                    let done = self.perform(action, caller).await;
+                    self.app.show_result(done);
+                }
             }
         }
     }
+
+    /// Performs an action and fetches the new state.
+    async fn perform(&mut self, action: Action, caller: &Caller) -> Result<Option<String>, CliError> {
+        let done = match action {
+            Action::Quit | Action::Refresh => None,
+            Action::Open(review) => {
+                self.app.open(&review, &show::plain_text(caller, &review).await?);
+                return Ok(None);
+            }
+            Action::Approve(id) => {
+                let review = caller.review(id.clone()).await?;
+                respond::submit(caller, &review, None, VerdictRequest::new("", Verdict::Approved)).await?;
+                Some(format!("approved {id}"))
+            }
+            Action::Comment(id, text) => {
+                if let Err(failure) = send_comment(caller, &id, text.clone()).await {
+                    let note = self.keep(&text)?.unwrap_or_default();
+                    return Err(CliError { error: anyhow!("{:#}; {note}", failure.error), ..failure });
+                }
+                self.draft.iter().for_each(Draft::discard);
+                Some(format!("commented on {id}"))
+            }
+            Action::Compose(id) => {
+                let draft = Draft::new(&self.data_dir, "comment", &caller.review(id.clone()).await?.head);
+                let text = draft.read().map(|text| without_comments(&text).trim().to_owned()).unwrap_or_default();
+                self.draft = Some(draft);
+                self.app.mode = Mode::Compose { review: id, text };
+                return Ok(None);
+            }
+            Action::Keep(text) => self.keep(&text)?,
+            Action::Kill(reviewer) => {
+                let request = KillReviewerRequest { reviewer_id: reviewer.clone(), force: None };
+                caller.client.execute::<KillReviewer>(&request).await?;
+                Some(format!("stopping {reviewer}"))
+            }
+        };
+        self.app.update(fetch_state(&caller.client).await?);
+        Ok(done)
+    }
+
+    /// Keeps the text of a comment and says where it is.
+    fn keep(&self, text: &str) -> Result<Option<String>, CliError> {
+        let Some(draft) = self.draft.as_ref().filter(|_| !text.trim().is_empty()) else { return Ok(None) };
+        draft.write(text)?;
+        Ok(Some(draft.note()))
+    }
 }
 
-/// Performs an action and fetches the new state.
-async fn perform(action: Action, caller: &Caller, app: &mut App) -> Result<Option<String>, CliError> {
-    let done = match action {
-        Action::Quit | Action::Refresh => None,
-        Action::Open(review) => {
-            app.open(&review, &show::plain_text(caller, &review).await?);
-            return Ok(None);
-        }
-        Action::Approve(id) => {
-            let review = caller.review(id.clone()).await?;
-            respond::submit(caller, &review, None, VerdictRequest::new("", Verdict::Approved)).await?;
-            Some(format!("approved {id}"))
-        }
-        Action::Comment(id, text) => {
-            let request = review_actions::message(caller, &caller.review(id.clone()).await?, text)?;
-            caller.client.execute::<AddMessage>(&request).await?;
-            Some(format!("commented on {id}"))
-        }
-        Action::Kill(reviewer) => {
-            let request = KillReviewerRequest { reviewer_id: reviewer.clone(), force: None };
-            caller.client.execute::<KillReviewer>(&request).await?;
-            Some(format!("stopping {reviewer}"))
-        }
-    };
-    app.update(fetch_state(&caller.client).await?);
-    Ok(done)
+async fn send_comment(caller: &Caller, id: &str, text: String) -> Result<(), CliError> {
+    let request = review_actions::message(caller, &caller.review(id.to_owned()).await?, text)?;
+    caller.client.execute::<AddMessage>(&request).await?;
+    Ok(())
 }
 
 /// Reviews per status, more than fit on a screen.

@@ -32,6 +32,12 @@ pub(crate) const EXIT_CODES: &str = "Exit codes: 0 approved, 10 changes requeste
                                      without an approval, 13 not decided within the time, 14 a question or a \
                                      counter-patch waits for the proposer, 15 it was escalated to an operator";
 
+pub(crate) const SUBMIT_EXIT_CODES: &str = "Exit codes: 0 submitted, whether or not the diff applies; with --wait, 0 \
+                                            approved, and the others of `countersign wait`: 10 changes requested, 11 \
+                                            rejected, 12 cancelled or closed without an approval, 13 not decided within \
+                                            the time, 14 a question or a counter-patch waits for the proposer, 15 it was \
+                                            escalated to an operator";
+
 /// Longest wait of one call.
 const POLL_TIMEOUT: Duration = Duration::from_secs(50);
 
@@ -167,7 +173,7 @@ fn end(json: bool, review: &ReviewStatusResponse, code: u8) -> Result<(), CliErr
 fn escalated(review: &ReviewStatusResponse) -> String {
     let number = review.head.number;
     let why = review.escalate_why.map(|why| format!(" ({})", style::spaced(why.as_str()))).unwrap_or_default();
-    format!("{number} waits for an operator{why}; `countersign comment {number} --role operator -m …` answers it")
+    format!("{number} waits for an operator{why}; `countersign comment {number} --role operator` answers it")
 }
 
 /// The reason of the last verdict.

@@ -52,5 +52,5 @@ async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::R
         return Ok(None);
     }
     let starter = Starter { config: config_overrides, data_dir, repo };
-    Ok(Some(starter.find_or_start(&client).await?.url))
+    Ok(Some(starter.find_or_start(&client).await?.note.url))
 }

@@ -1,7 +1,10 @@
 //! Forwards one MCP message to the broker over HTTP and returns the answer. Retries while the broker restarts.
 
 use super::jsonrpc::Envelope;
-use crate::client::discovery::{Starter, local_token};
+use crate::{
+    client::discovery::{FoundBroker, Starter, local_token},
+    terminal,
+};
 use api::BROKER_PID_HEADER;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
@@ -14,6 +17,7 @@ use reqwest::{
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use std::{
+    path::PathBuf,
     sync::{PoisonError, RwLock},
     time::Duration,
 };
@@ -46,6 +50,8 @@ pub(super) struct Forwarder {
     pub client: Client,
     pub target: BrokerTarget,
     pub path: String,
+    /// The folder that the client works in.
+    pub dir: Option<PathBuf>,
     /// Sent with every message: the repository of the client.
     pub client_headers: HeaderMap,
     /// The token to authenticate with [default: the local operator token of the broker].
@@ -112,10 +118,24 @@ impl Forwarder {
         let mut known = self.known.lock().await;
         let note = match known.take().filter(|known| dead != Some(known.pid)) {
             Some(note) => note,
-            None => starter.find_or_start(&self.client).await?,
+            None => {
+                let FoundBroker { note, .. } = starter.find_or_start(&self.client).await?;
+                self.register_repository(starter).await;
+                note
+            }
         };
         let RunningBroker { url, pid, .. } = known.insert(note);
         Ok((url.clone(), Some(*pid)))
+    }
+
+    /// Registers the repository that the client works in. If that fails, only its proposals do.
+    async fn register_repository(&self, starter: &Starter) {
+        let Some(dir) = &self.dir else { return };
+        let registered =
+            async { crate::client::Client::of_data_dir(&starter.data_dir).await?.register_repository(dir).await };
+        if let Err(failure) = registered.await {
+            terminal::remark(&format!("{} is not registered: {:#}", dir.display(), failure.error));
+        }
     }
 
     /// Read for each message, because a restarted broker has a new token.

@@ -155,13 +155,13 @@ pub(crate) fn next(head: &ReviewHead) -> String {
     let has_counter_patch = has_turn(Authority::Proposer, TurnTool::AcceptCounterPatch);
     let steps: &[_] = match head.status {
         _ if has_turn(Authority::Operator, TurnTool::AddMessage) => {
-            &[("show #", "why it was escalated"), ("comment # --role operator -m …", "to decide how it goes on")]
+            &[("show #", "why it was escalated"), ("comment # --role operator", "to decide how it goes on")]
         }
         Status::Pending | Status::Claimed | Status::InReview if has_counter_patch => {
             &[("patch show #", "a reviewer's counter-patch, to accept or decline"), ("wait #", "until it is decided")]
         }
         Status::Pending | Status::Claimed | Status::InReview if has_turn(Authority::Proposer, TurnTool::AddMessage) => {
-            &[("show #", "the question"), ("comment # -m …", "to answer it"), ("wait #", "until it is decided")]
+            &[("show #", "the question"), ("comment #", "to answer it"), ("wait #", "until it is decided")]
         }
         Status::Pending | Status::Claimed | Status::InReview => {
             &[("wait #", "until it is decided"), ("respond #", "for anybody but its proposer")]
@@ -174,7 +174,7 @@ pub(crate) fn next(head: &ReviewHead) -> String {
                 ("patch show #", "a reviewer's counter-patch, to accept or decline"),
                 ("show #", "what is wanted"),
                 ("resubmit #", "after fixing it"),
-                ("comment # -m …", "to ask instead"),
+                ("comment #", "to ask instead"),
             ];
             if has_counter_patch { steps } else { &steps[1..] }
         }
@@ -212,8 +212,9 @@ pub(crate) fn files(files: &Files, max: usize) -> String {
         let _ = writeln!(out, "  and {more} more");
     }
     for flag in &files.flags {
-        let path = escape(flag.path.as_deref().unwrap_or_default());
-        let text = format!("! {} {path} {}", style::spaced(flag.kind.as_str()), escape(&flag.detail));
+        // The detail may name the file itself.
+        let path = flag.path.as_deref().filter(|path| !flag.detail.contains(path)).unwrap_or_default();
+        let text = format!("! {} {} {}", style::spaced(flag.kind.as_str()), escape(path), escape(&flag.detail));
         out.push_str(&paint(style::CARE, &indented(text.trim_end(), 2)));
     }
     out

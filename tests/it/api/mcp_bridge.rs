@@ -237,22 +237,17 @@ async fn a_bridge_never_talks_to_the_broker_of_another_data_dir() {
 async fn a_proposal_from_another_repository_is_not_taken_for_the_brokers_own() {
     let broker = TestBroker::start().await;
     let other = Repo::new();
-    let mut command = countersign(broker.home());
-    command.arg("mcp").arg("--data-dir").arg(broker.data_dir()).current_dir(other.path());
-    let mut bridges = vec![Bridge::start(command, broker.home())];
     let path = other.path();
-    bridges.push(broker.bridge(&["--repo", path.to_str().unwrap()]));
-    bridges.push(broker.bridge(&["--repo", path.to_str().unwrap(), "--url", &broker.url("")]));
-    for mut bridge in bridges {
-        let refused = bridge.request("tools/call", tool("create_review", proposal("whose?"))).await;
-        let error = &refused["result"]["structuredContent"];
-        assert_eq!((&error["code"], &error["allowed"]), (&json!("other_repository"), &json!(["project"])), "{refused}");
-        assert!(error["error"].as_str().unwrap().contains(other.path().to_str().unwrap()), "{error}");
-        assert_eq!(bridge.call("list_reviews", json!({})).await["reviews"], json!([]), "reading is free");
-        bridge.close().await;
-    }
+    // With only an address, the bridge has no rights to register it.
+    let mut bridge = broker.bridge(&["--repo", path.to_str().unwrap(), "--url", &broker.url("")]);
+    let refused = bridge.request("tools/call", tool("create_review", proposal("whose?"))).await;
+    let error = &refused["result"]["structuredContent"];
+    assert_eq!((&error["code"], &error["allowed"]), (&json!("other_repository"), &json!(["project"])), "{refused}");
+    assert!(error["error"].as_str().unwrap().contains(other.path().to_str().unwrap()), "{error}");
+    assert_eq!(bridge.call("list_reviews", json!({})).await["reviews"], json!([]), "reading is free");
+    bridge.close().await;
     // An explicit project is used.
-    let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap()]);
+    let mut bridge = broker.bridge(&["--repo", path.to_str().unwrap()]);
     let named = proposal_with("on purpose", json!({ "project": "project", "diff": broker.repo().diff("zwei") }));
     let created = bridge.call("create_review", named).await;
     assert_eq!(created["applies"], true);
@@ -260,6 +255,10 @@ async fn a_proposal_from_another_repository_is_not_taken_for_the_brokers_own() {
     broker.client().claim("R-1", "ada").await;
     broker.client().call("submit_verdict", reviews::verdict("R-1", "ada", "changes_requested")).await;
     bridge.call("create_review", json!({ "review_id": "R-1", "intent": "again" })).await;
+    // The bridge has registered its own repository.
+    let created = bridge.call("create_review", proposal_with("mine", json!({ "diff": other.diff("uno") }))).await;
+    let shown = bridge.call("get_proposal", json!({ "review_id": created["review_id"] })).await;
+    assert_eq!((&created["applies"], &shown["project"]), (&json!(true), &json!("project-2")));
     bridge.close().await;
     broker.stop_and_check().await;
 }
@@ -296,7 +295,8 @@ async fn a_proposal_belongs_to_the_registered_repository_it_comes_from() {
 async fn a_broker_without_a_repository_accepts_proposals_from_any_folder() {
     let broker = TestBroker::without_repo().await;
     let other = Repo::new();
-    let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap()]);
+    // With only an address, the bridge has no rights to register the repository.
+    let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap(), "--url", &broker.url("")]);
     let created = bridge.call("create_review", proposal("a plan")).await;
     let shown = bridge.call("get_proposal", json!({ "review_id": created["review_id"] })).await;
     assert_eq!(shown["project"], Value::Null);

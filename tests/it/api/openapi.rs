@@ -22,6 +22,8 @@ const OPERATORS_PAGES: &[&str] = &[
     "get_config",
     "get_actors",
     "get_reviewer_logs",
+    "register_project",
+    "remove_project",
     "list_webhooks",
     "list_dead_deliveries",
     "redeliver",

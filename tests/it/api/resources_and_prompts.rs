@@ -77,6 +77,7 @@ async fn prompts_contain_their_arguments() {
         assert!(review.contains("R-7") && review.contains("ada") && review.contains("claim_review"), "{review}");
         let next = prompt(&library, "review", json!({})).await;
         assert!(next.contains("next pending review"), "{next}");
+        assert!(next.contains("Stop after this review") && !next.contains("5. Go back"), "{next}");
         let unknown = library.0.get_prompt(GetPromptRequestParams::new("merge")).await.unwrap_err();
         assert!(unknown.to_string().contains("propose, review"), "{unknown}");
     }

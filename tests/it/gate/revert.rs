@@ -83,7 +83,8 @@ async fn a_revert_that_would_conflict_changes_nothing() {
         assert!(!broker.repo().path().join(".git/sequencer").exists());
     };
     broker.repo().write("b", "dirty\n");
-    refused("the working tree has changes (M b); commit or stash them first").await;
+    let stash = "run `git stash`, then `countersign revert R-1` again, then `git stash pop`";
+    refused(&format!("the working tree has changes (M b); {stash}")).await;
     broker.repo().git(&["checkout", "--quiet", "."]);
     broker.repo().write("a", "2\n");
     broker.repo().commit("another's change of a");

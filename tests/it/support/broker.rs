@@ -271,6 +271,8 @@ fn bare(mut command: Command, home: &Path) -> Command {
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("HOME", home)
+        // A broker that a command starts would outlive the test.
+        .env("COUNTERSIGN_SERVER_AUTO_START", "false")
         .current_dir(home)
         .kill_on_drop(true);
     command

@@ -85,7 +85,7 @@ fn ages(line: &str) -> String {
         let unit = from[digits..].strip_prefix("ms").or_else(|| from[digits..].strip_prefix('s'));
         let is_word = before.is_empty() || before.ends_with([' ', '+']);
         match unit {
-            Some(after) if is_word && (after.is_empty() || after.starts_with([' ', ','])) => {
+            Some(after) if is_word && (after.is_empty() || after.starts_with([' ', ',', ':'])) => {
                 out.push_str("0s");
                 let taken = from.len() - after.len();
                 if after.starts_with("  ") {

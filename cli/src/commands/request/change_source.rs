@@ -4,7 +4,10 @@
 use crate::{CliError, gate_settings::name_repo_option, terminal};
 use anyhow::{Context as _, anyhow};
 use api::reviews::{CreateReviewRequest, TargetRequest};
-use domain::{review::Category, text::truncate};
+use domain::{
+    review::Category,
+    text::{count, truncate},
+};
 use git::UserRepo;
 use std::{
     io::Read as _,
@@ -137,8 +140,22 @@ impl Source {
             return Err(anyhow!("{what} in {}", repo.root().display()).into());
         }
         let base = repo.git(["rev-parse", "HEAD"]).await?;
-        Ok(CreateReviewRequest { diff: Some(diff), base: Some(base), ..Default::default() })
+        let intent = Some(intent_of(&diff));
+        Ok(CreateReviewRequest { intent, diff: Some(diff), base: Some(base), ..Default::default() })
     }
+}
+
+/// What a diff without a message is called: `Changes in src/a.rs, README.md and 3 more files`.
+fn intent_of(diff: &str) -> String {
+    let headers = diff.lines().filter_map(|line| line.strip_prefix("diff --git "));
+    let names: Vec<_> = headers
+        .filter_map(|names| names.rsplit_once(" b/").or_else(|| names.rsplit_once(" \"b/")))
+        .map(|(_, name)| name.trim_end_matches('"'))
+        .collect();
+    let listed = names[..names.len().min(MAX_SUBJECTS)].join(", ");
+    let more = names.len().saturating_sub(MAX_SUBJECTS);
+    let rest = if more > 0 { format!(" and {}", count(more, "more file")) } else { String::new() };
+    truncate(&format!("Changes in {listed}{rest}"), INTENT_CHARS).to_owned()
 }
 
 async fn diff(repo: &UserRepo) -> Result<String, CliError> {
@@ -193,4 +210,16 @@ pub(crate) fn read_file(file: &Path) -> Result<String, CliError> {
     let mut text = String::new();
     std::io::stdin().lock().read_to_string(&mut text).context("stdin").map_err(CliError::usage)?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::intent_of;
+
+    #[test]
+    fn a_diff_is_called_after_its_files() {
+        assert_eq!(intent_of("diff --git a/src/a b.rs b/src/a b.rs\n--- a/x\n"), "Changes in src/a b.rs");
+        let many: String = ["1", "2", "3", "4", "5"].map(|name| format!("diff --git a/{name} b/{name}\n")).concat();
+        assert_eq!(intent_of(&many), "Changes in 1, 2, 3 and 2 more files");
+    }
 }

@@ -64,7 +64,11 @@ pub(super) enum Action {
     Refresh,
     Open(String),
     Approve(String),
+    /// Begin a comment on this review, or continue one that was kept.
+    Compose(String),
     Comment(String, String),
+    /// Keep a text that was not sent.
+    Keep(String),
     Kill(String),
 }
 
@@ -191,9 +195,7 @@ impl App {
                 }
             }
             KeyCode::Char('c') => {
-                if let Some(Action::Open(review)) = self.with_review(Action::Open) {
-                    self.mode = Mode::Compose { review, text: String::new() };
-                }
+                return self.with_review(Action::Compose);
             }
             KeyCode::Char('K') => match self.reviewer() {
                 Some(reviewer) => self.mode = confirm(Action::Kill(reviewer)),
@@ -238,10 +240,7 @@ impl App {
 
     fn compose(&mut self, key: KeyCode, review: String, mut text: String) -> Option<Action> {
         match key {
-            KeyCode::Esc => {
-                self.message = "comment discarded".to_owned();
-                return None;
-            }
+            KeyCode::Esc => return Some(Action::Keep(text)),
             KeyCode::Enter if text.trim().is_empty() => return None,
             KeyCode::Enter => return Some(Action::Comment(review, text)),
             KeyCode::Backspace => drop(text.pop()),
@@ -257,7 +256,12 @@ fn confirm(action: Action) -> Mode {
     let question = match &action {
         Action::Approve(review) => format!("Approve {review}?"),
         Action::Kill(reviewer) => format!("Stop {reviewer}? Its reviews go back to the queue."),
-        Action::Quit | Action::Refresh | Action::Open(_) | Action::Comment(..) => String::new(),
+        Action::Quit
+        | Action::Refresh
+        | Action::Open(_)
+        | Action::Compose(_)
+        | Action::Comment(..)
+        | Action::Keep(_) => String::new(),
     };
     Mode::Confirm { question: format!("{question} y/n"), action }
 }

@@ -37,12 +37,16 @@ fn an_approval_needs_a_confirmation() {
 }
 
 #[test]
-fn a_comment_is_sent_or_discarded() {
+fn a_comment_is_sent_or_kept() {
     let mut app = app();
-    assert_eq!(press(&mut app, "cwhy q?\n"), Some(Action::Comment("R-2".into(), "why q?".into())));
-    assert_eq!(press(&mut app, "c  \n"), None, "an empty one is not sent");
-    assert_eq!(press(&mut app, "chm\u{1b}"), None);
-    assert_eq!(app.message, "comment discarded");
+    assert_eq!(press(&mut app, "c"), Some(Action::Compose("R-2".into())));
+    let compose = |text: &str| Mode::Compose { review: "R-2".into(), text: text.into() };
+    app.mode = compose("so ");
+    assert_eq!(press(&mut app, "why q?\n"), Some(Action::Comment("R-2".into(), "so why q?".into())));
+    app.mode = compose("");
+    assert_eq!(press(&mut app, "  \n"), None, "an empty one is not sent");
+    app.mode = compose("");
+    assert_eq!(press(&mut app, "hm\u{1b}"), Some(Action::Keep("hm".into())));
 }
 
 #[test]

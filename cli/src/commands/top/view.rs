@@ -56,7 +56,7 @@ fn header(app: &App) -> String {
 fn footer(app: &App) -> String {
     match &app.mode {
         Mode::Confirm { question, .. } => format!(" {question}"),
-        Mode::Compose { review, text } => format!(" comment on {review}: {text}▏  Enter sends, Esc cancels"),
+        Mode::Compose { review, text } => format!(" comment on {review}: {text}▏  Enter sends, Esc keeps it"),
         Mode::Detail { .. } => " j/k, Space move  q back".to_owned(),
         Mode::Browse | Mode::Help if !app.message.is_empty() => format!(" {}", app.message),
         Mode::Browse | Mode::Help => KEYS.to_owned(),
