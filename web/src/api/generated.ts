@@ -72,6 +72,8 @@ export type AddSeatResponse = {
   intent: string;
   /** Counts of issues, and which of them block approval. list_issues returns the issues. */
   issues?: IssueTotals;
+  /** The commit in which it landed, if close_review named it. */
+  landed_as?: string;
   last_message_by?: string;
   last_message_id?: number;
   /** Messages of all rounds and seats. get_discussion returns them. */
@@ -429,7 +431,7 @@ export type Flag = {
   path?: string;
 };
 
-export type FlagKind = "symlink" | "gitlink" | "mode_change" | "agent_config" | "ci_config" | "git_config" | "control_characters" | "bidi_characters" | "text_outside_hunks";
+export type FlagKind = "symlink" | "gitlink" | "mode_change" | "executable" | "agent_config" | "ci_config" | "git_config" | "build_config" | "control_characters" | "bidi_characters" | "mixed_scripts" | "text_outside_hunks";
 
 export type GroupBy = "none" | "reviewer" | "persona" | "category" | "day";
 
@@ -538,6 +540,13 @@ export type Iteration = {
   verdict_id: number;
 };
 
+export type ListApprovalsResponse = {
+  /** Pass it as `cursor` for the next page. Absent on the last page. */
+  next_cursor?: string;
+  /** Reviews with a diff, approved or not, newest first. */
+  reviews: ReviewFiles[];
+};
+
 /** Response of list_dead_deliveries: events that a webhook did not accept. */
 export type ListDeadDeliveriesResponse = {
   dead: DeadDelivery[];
@@ -571,6 +580,8 @@ export type ListReviewersResponse = {
   ended: Reviewer[];
   /** The number of reviewers that have ended, on all pages. Absent for a token of one project. */
   ended_total?: number;
+  /** When a reviewer that the broker has not started last called, since the broker runs. */
+  last_reviewer_call_at?: string;
   /** The last output lines of the last reviewer that failed. */
   last_words?: string[];
   max_size: number;
@@ -780,6 +791,8 @@ export type LiveEvent = {
 } | {
   data: {
     by_role: Role;
+    /** The commit in which the approved change landed. */
+    landed_as: string | null;
   };
   kind: "closed";
 } | {
@@ -1075,6 +1088,8 @@ export type ProposalResponse = {
   issues?: IssueTotals;
   /** The verdicts of this round, newest first. */
   iterations?: Iteration[];
+  /** The commit in which it landed, if close_review named it. */
+  landed_as?: string;
   /** What to do next. */
   next?: string;
   /** Pass it as `cursor` for the next page. Absent on the last page. */
@@ -1114,12 +1129,23 @@ export type ProposalResponse = {
   validation_error?: string;
   /** The last verdict on this content. Its reason is verdict_reason. */
   verdict?: Verdict;
-  /** This page's part of the last verdict's reason. */
+  /** This page's part of the reason of the last verdict, or of the requested one. */
   verdict_reason?: string;
   /** Grows with every change. Pass it as `since` to get_review_status(wait=true). */
   version: number;
   /** Who must act next, and why. Empty once the review is closed. */
   waiting_on: Turn[];
+};
+
+/** The proposer, and the step of its work that the proposal belongs to. */
+export type Proposer = {
+  agent_role: string;
+  agent_type: string;
+  phase: string;
+  plan?: string;
+  project?: string;
+  proposer_id?: string;
+  task?: string;
 };
 
 /** The proposer's response to a finding, which its reviewer has not answered yet. */
@@ -1219,6 +1245,15 @@ export type ResolvedIssue = {
   said?: RequestedStatus;
   /** The new status. Absent while its reviewer has not agreed. */
   status?: FindingStatus;
+};
+
+/** The files that a review changes. */
+export type ReviewFiles = {
+  /** Its active content is approved. */
+  approved: boolean;
+  base?: string;
+  files: AffectedFile[];
+  number: ReviewNumber;
 };
 
 /** The permanent id of a review. */
@@ -1376,6 +1411,8 @@ export type ReviewStatusResponse = {
   intent: string;
   /** Counts of issues, and which of them block approval. list_issues returns the issues. */
   issues?: IssueTotals;
+  /** The commit in which it landed, if close_review named it. */
+  landed_as?: string;
   last_message_by?: string;
   last_message_id?: number;
   /** Messages of all rounds and seats. get_discussion returns them. */
@@ -1414,6 +1451,44 @@ export type ReviewStatusResponse = {
   version: number;
   /** Who must act next, and why. Empty once the review is closed. */
   waiting_on: Turn[];
+};
+
+/** A review with its active content, and whether that content is approved. */
+export type ReviewedContent = {
+  /** The active content is approved. */
+  approved: boolean;
+  /** An earlier content was approved. */
+  approved_before: boolean;
+  base_commit?: string;
+  content_hash: ContentHash;
+  description?: string;
+  diff?: string;
+  files: AffectedFile[];
+  intent: string;
+  /** The commit in which the approved content landed, as the proposer said. */
+  landed_as?: string;
+  /** How many approvals are needed. */
+  needed: number;
+  number: ReviewNumber;
+  patch_id?: string;
+  priority: Priority;
+  proposer: Proposer;
+  /** The reason of the latest verdict. */
+  reason?: string;
+  /** Personas that must approve. */
+  required?: string[];
+  review_id: ReviewId;
+  round: number;
+  /** How votes are counted. */
+  rule: RuleName;
+  seats: number;
+  status: Status;
+  /** The branch, commit or range that the diff was taken from. */
+  target?: TargetName;
+  /** The tree that results from applying the diff to its base. */
+  tree_id?: string;
+  /** The votes on this content, by seat. */
+  votes: Vote2[];
 };
 
 /** One reviewer process and its statistics. Response of spawn_reviewer and kill_reviewer. */
@@ -1598,6 +1673,14 @@ export type TargetCommit = {
 
 export type TargetKind = "branch" | "commit" | "range";
 
+/** Commits to be reviewed, as the proposer names them. A repeat of a call names them the same way. */
+export type TargetName = {
+  /** What they are compared with; `None` if the broker chooses it. A range contains its own base. */
+  base_name: string | null;
+  kind: TargetKind;
+  name: string;
+};
+
 /** The commits to review: exactly one of branch, commit and range. */
 export type TargetRequest = {
   /** The commit to compare with. Not allowed with range. */
@@ -1635,6 +1718,8 @@ export type TimelineEvent = {
   held_ms?: number;
   intent?: string;
   kind: EventKind;
+  /** The commit in which the approved change landed. */
+  landed_as?: string;
   /** Effort, as far as the reviewer reports it. */
   metrics?: ReviewMetrics;
   /** The note to an issue. */
@@ -1753,6 +1838,14 @@ export type Vote = {
   verdict?: Verdict;
 };
 
+/** The vote that a seat has now. */
+export type Vote2 = {
+  at: string;
+  persona: string;
+  reviewer: string;
+  verdict: Verdict;
+};
+
 /** The work that waits in one project. */
 export type Waiting = {
   /** Free seats, including those of reviews that other reviewers have started. */
@@ -1798,6 +1891,8 @@ export type Whoami = {
   name: string | null;
   /** The projects that the token is limited to. `null`: all. */
   projects: string[] | null;
+  /** The last event. Who reads something after this response and follows the events from here misses no change. `null` if the broker requires a token and the request has none. */
+  seq: number | null;
   /** The request carried a valid session cookie. */
   signed_in: boolean;
   /** The name under which the commands of the broker's user act, for a caller without a name. Empty if it is unknown, or if the broker requires a token and the request has none. */
@@ -1840,6 +1935,23 @@ export type Operations = {
   }; answer: ActivityResponse };
   /** The actor tree */
   get_actors: { args: Record<string, never>; answer: Actors };
+  /** Approvals */
+  list_approvals: { args: {
+    /** Only reviews that had this content in some round. */
+    content_hash?: string | undefined;
+    /** The next_cursor of the previous page, with unchanged filters. */
+    cursor?: string | undefined;
+    /** The maximum number of rows, from 1 to 100. Default 50. Not used with patch_id, tree_id, content_hash and waiting, which return one page. */
+    limit?: number | undefined;
+    /** Only approved reviews of a diff with this patch id, or of one that led to tree_id. */
+    patch_id?: string | undefined;
+    /** Only reviews of this project. */
+    project?: string | undefined;
+    /** Only approved reviews of a diff that led to this tree, or of one with patch_id. */
+    tree_id?: string | undefined;
+    /** Only approved reviews that are not closed, in the order in which they should land. Default false. */
+    waiting?: boolean | undefined;
+  }; answer: ListApprovalsResponse };
   /** Audit log */
   get_audit_log: { args: {
     /** Only events caused by this actor, spelled as in the log. */
@@ -1909,6 +2021,17 @@ export type Operations = {
   list_personas: { args: Record<string, never>; answer: ListPersonasResponse };
   /** Projects */
   list_projects: { args: Record<string, never>; answer: ListProjectsResponse };
+  /** Register a repository */
+  register_project: { args: {
+    /** Name of the project. Default: the name of the folder, with a number if another repository has it. */
+    name?: string | undefined;
+    /** Absolute path of a folder in the repository, which must belong to the broker's user. */
+    path: string;
+  }; answer: Project };
+  /** Remove a project */
+  remove_project: { args: {
+    name: string;
+  }; answer: Project };
   /** List reviewers */
   list_reviewers: { args: {
     /** The next_cursor of the previous page: continues `ended`. */
@@ -2052,6 +2175,8 @@ export type Operations = {
   delete_review: { args: {
     /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** Why the review is no longer wanted. Its reviewers see it. */
     reason: string;
   }; answer: ReviewStatusResponse };
@@ -2077,11 +2202,20 @@ export type Operations = {
     round?: number | undefined;
     /** Only what changed since this earlier round. */
     since_round?: number | undefined;
+    /** Only the whole reason of this verdict: its version in get_review_timeline. */
+    verdict?: number | undefined;
   }; answer: ProposalResponse };
+  /** Approval of a review */
+  get_approval: { args: {
+    /** The review: its id, its number (R-12), or a unique prefix of the id. */
+    review_id: string;
+  }; answer: ReviewedContent };
   /** Cancel a review */
   cancel_review: { args: {
     /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** Why the review is no longer wanted. Its reviewers see it. */
     reason: string;
   }; answer: ReviewStatusResponse };
@@ -2098,8 +2232,12 @@ export type Operations = {
   close_review: { args: {
     /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** The role you act in. Default "proposer", the only one that may close a review. */
     closer_role?: Role | undefined;
+    /** The full id of the commit in which the approved change landed. */
+    landed_as?: string | undefined;
   }; answer: ReviewStatusResponse };
   /** A counter-patch */
   get_counter_patch: { args: {
@@ -2113,11 +2251,15 @@ export type Operations = {
     persona?: string | undefined;
     /** An earlier round. Default: the current round. */
     round?: number | undefined;
+    /** Only what changed since this earlier round. */
+    since_round?: number | undefined;
   }; answer: string };
   /** Accept a counter-patch */
   accept_counter_patch: { args: {
     /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** The seat whose counter-patch is meant, if several offered one. */
     persona?: string | undefined;
   }; answer: ReviewStatusResponse };
@@ -2125,6 +2267,8 @@ export type Operations = {
   reject_counter_patch: { args: {
     /** Its id, number (R-12) or a unique id prefix. */
     review_id: string;
+    /** Your own id, for the log [default: the name of your token, or else the proposer's]. */
+    caller_id?: string | undefined;
     /** The seat whose counter-patch is meant, if several offered one. */
     persona?: string | undefined;
   }; answer: ReviewStatusResponse };
@@ -2450,6 +2594,7 @@ export type Operations = {
 export const operations = {
   get_activity_feed: ["GET", "/api/v1/activity"],
   get_actors: ["GET", "/api/v1/actors"],
+  list_approvals: ["GET", "/api/v1/approvals"],
   get_audit_log: ["GET", "/api/v1/audit"],
   get_config: ["GET", "/api/v1/config"],
   list_issues: ["GET", "/api/v1/issues"],
@@ -2457,6 +2602,8 @@ export const operations = {
   get_openapi: ["GET", "/api/v1/openapi.json"],
   list_personas: ["GET", "/api/v1/personas"],
   list_projects: ["GET", "/api/v1/projects"],
+  register_project: ["POST", "/api/v1/projects"],
+  remove_project: ["DELETE", "/api/v1/projects/{name}"],
   list_reviewers: ["GET", "/api/v1/reviewers"],
   spawn_reviewer: ["POST", "/api/v1/reviewers"],
   kill_reviewer: ["DELETE", "/api/v1/reviewers/{reviewer_id}"],
@@ -2466,6 +2613,7 @@ export const operations = {
   count_reviews: ["GET", "/api/v1/reviews/counts"],
   delete_review: ["DELETE", "/api/v1/reviews/{review_id}"],
   get_review: ["GET", "/api/v1/reviews/{review_id}"],
+  get_approval: ["GET", "/api/v1/reviews/{review_id}/approval"],
   cancel_review: ["POST", "/api/v1/reviews/{review_id}/cancel"],
   claim_review: ["POST", "/api/v1/reviews/{review_id}/claim"],
   close_review: ["POST", "/api/v1/reviews/{review_id}/close"],
