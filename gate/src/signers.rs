@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use domain::identity::{identity_key, is_same_identity};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -90,8 +91,9 @@ impl Signers {
         if review.project.as_ref() != Some(&self.project) {
             return Err(ReceiptFault::OtherProject(review.project.clone().unwrap_or_default()));
         }
-        let approvals: Vec<_> = review.approvals().filter(|vote| vote.reviewer != review.proposer).collect();
-        let approvers: BTreeSet<_> = approvals.iter().map(|vote| &vote.reviewer).collect();
+        let approvals: Vec<_> =
+            review.approvals().filter(|vote| !is_same_identity(&vote.reviewer, &review.proposer)).collect();
+        let approvers: BTreeSet<_> = approvals.iter().map(|vote| identity_key(&vote.reviewer)).collect();
         // The review's own policy counts too: seats may be held by one reviewer.
         if approvals.len() < review.policy.needed {
             return Err(ReceiptFault::TooFewApprovals { found: approvals.len(), needed: review.policy.needed });

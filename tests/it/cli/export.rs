@@ -103,7 +103,7 @@ async fn sarif_fits_its_schema_and_every_result_has_a_location_and_a_rule_with_t
     for result in results {
         let place = &result["locations"][0]["physicalLocation"]["artifactLocation"];
         assert!(place["uri"].as_str().is_some_and(|uri| !uri.is_empty()), "{result:#}");
-        assert_eq!(run["originalUriBaseIds"].get(place["uriBaseId"].as_str().unwrap()).is_some(), true);
+        assert!(run["originalUriBaseIds"].get(place["uriBaseId"].as_str().unwrap()).is_some());
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
         let rule = rules.iter().find(|rule| rule["id"] == result["ruleId"]).unwrap();
         for text in ["shortDescription", "fullDescription", "help"] {
