@@ -5,30 +5,30 @@
 
 mod caller_quota;
 mod compression;
+mod connections;
 mod debug_actors;
 mod local_peer;
 mod metrics;
 mod own_callers;
-mod page;
 mod problem_details;
 mod request_guard;
 pub mod rest;
-mod server;
-mod session;
+mod sign_in;
 mod sse;
+mod web_page;
 mod ws;
 
+pub use connections::{Activity, Limits, serve};
 pub use own_callers::TokenlessCallers;
 pub use request_guard::RequestGuard;
-pub use server::{Activity, Limits, serve};
-pub use session::SignIn;
+pub use sign_in::SignIn;
 
 use crate::{broker_identity::BrokerIdentity, live_events::Events, mcp, service::Service};
 use ::actors::Broker;
 use ::api::{
     ErrorBody, ErrorCode, RequiredRole,
     operation::ROUTES,
-    session::{SESSION_CODES_PATH, SESSION_PATH},
+    sign_in::{SESSION_CODES_PATH, SESSION_PATH},
 };
 use axum::{
     Router,
@@ -145,10 +145,10 @@ pub fn router(service: &Service, events: &Events, sign_in: SignIn, body_bytes: u
             Route::Events => get(sse::subscribe).with_state(events.clone()),
             Route::WebSocket => get(ws::subscribe).with_state(events.clone()),
             Route::Ticket => post(ws::issue_ticket).with_state(events.clone()),
-            Route::Session => post(session::create).delete(session::end).with_state(Arc::clone(&sign_in)),
-            Route::SessionCodes => post(session::issue_code).with_state(Arc::clone(&sign_in)),
-            Route::PageAsset => get(page::asset),
-            Route::Favicon => get(page::favicon),
+            Route::Session => post(sign_in::create).delete(sign_in::end).with_state(Arc::clone(&sign_in)),
+            Route::SessionCodes => post(sign_in::issue_code).with_state(Arc::clone(&sign_in)),
+            Route::PageAsset => get(web_page::asset),
+            Route::Favicon => get(web_page::favicon),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(service.clone(), endpoint), body_bytes),
             Route::Docs(asset) => rest::docs_route(asset),
             Route::Api(route) => rest::route(&api, route),
@@ -163,7 +163,7 @@ pub fn router(service: &Service, events: &Events, sign_in: SignIn, body_bytes: u
 pub fn guarded(router: Router, guard: RequestGuard) -> Router {
     router
         .method_not_allowed_fallback(rest::method_not_allowed)
-        .fallback(page::fallback)
+        .fallback(web_page::fallback)
         .layer(middleware::from_fn_with_state(Arc::new(guard), request_guard::check))
         .layer(middleware::from_fn(crate::trace_id::assign))
 }

@@ -3,13 +3,13 @@
 //! It keeps no sessions and no state per client, so a call that arrives after a restart of the broker is served like
 //! any other.
 
-mod direct_calls;
+mod calls_without_rmcp;
 mod prompts;
 mod resources;
 mod tool_descriptions;
 
-pub(crate) use direct_calls::answer as answer_directly;
-pub use direct_calls::{DirectTools, ToolAnswer, ToolCall};
+pub(crate) use calls_without_rmcp::answer as answer_directly;
+pub use calls_without_rmcp::{DirectTools, ToolAnswer, ToolCall};
 
 use crate::{
     service::{CallContext, CallError, Service},

@@ -4,29 +4,29 @@
 //! There is one module per noun, as in the `api` package. `Service::call` runs every call: it checks the role, ends the
 //! call when the client disconnects, turns a panic into an error, and writes one log line and one metric.
 
-mod admin;
 mod approvals;
 mod authz;
 mod claims;
 mod error;
-mod files;
-mod history;
+mod event_history;
+mod introspection;
 mod issues;
 mod messages;
 mod pagination;
 mod projects;
+mod proposal_files;
 mod proposals;
 mod review_lists;
 mod reviewer_pool;
 mod reviews;
-mod session;
+mod sign_in;
 mod stats;
 mod verdicts;
 mod webhooks;
 
-pub use admin::ConfigView;
 pub(crate) use authz::Authorization;
 pub(crate) use error::CallError;
+pub use introspection::ConfigView;
 pub(crate) use proposals::{FullCounterPatch, FullDiff};
 
 use crate::{
@@ -437,30 +437,30 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::TakeOver => run!(TakeOver, claims::take_over),
         OperationId::ListIssues => run!(ListIssues, issues::list),
         OperationId::UpdateIssue => run!(UpdateIssue, issues::update),
-        OperationId::GetReviewTimeline => run!(GetReviewTimeline, history::timeline),
-        OperationId::GetActivityFeed => run!(GetActivityFeed, history::activity),
-        OperationId::GetAuditLog => run!(GetAuditLog, history::audit),
+        OperationId::GetReviewTimeline => run!(GetReviewTimeline, event_history::timeline),
+        OperationId::GetActivityFeed => run!(GetActivityFeed, event_history::activity),
+        OperationId::GetAuditLog => run!(GetAuditLog, event_history::audit),
         OperationId::GetReviewStats => run!(GetReviewStats, stats::get),
         OperationId::ListReviewers => run!(ListReviewers, reviewer_pool::list),
         OperationId::SpawnReviewer => run!(SpawnReviewer, reviewer_pool::spawn),
         OperationId::KillReviewer => run!(KillReviewer, reviewer_pool::kill),
         OperationId::CountReviews => run!(CountReviews, review_lists::count),
-        OperationId::GetFile => run!(GetFile, files::get),
+        OperationId::GetFile => run!(GetFile, proposal_files::get),
         OperationId::ListApprovals => run!(ListApprovals, approvals::list),
         OperationId::GetApproval => run!(GetApproval, approvals::get),
         OperationId::ListProjects => run!(ListProjects, projects::list),
         OperationId::RegisterProject => run!(RegisterProject, projects::register),
         OperationId::RemoveProject => run!(RemoveProject, projects::remove),
-        OperationId::GetWhoami => run!(GetWhoami, session::whoami),
+        OperationId::GetWhoami => run!(GetWhoami, sign_in::whoami),
         OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),
-        OperationId::ListPersonas => run!(ListPersonas, admin::personas),
-        OperationId::GetConfig => run!(GetConfig, admin::config),
-        OperationId::GetActors => run!(GetActors, admin::actors),
+        OperationId::ListPersonas => run!(ListPersonas, introspection::personas),
+        OperationId::GetConfig => run!(GetConfig, introspection::config),
+        OperationId::GetActors => run!(GetActors, introspection::actors),
         OperationId::ListWebhooks => run!(ListWebhooks, webhooks::list),
         OperationId::ListDeadDeliveries => run!(ListDeadDeliveries, webhooks::list_dead),
         OperationId::Redeliver => run!(Redeliver, webhooks::redeliver),
         OperationId::DropDeadDeliveries => run!(DropDeadDeliveries, webhooks::drop_dead),
-        OperationId::GetOpenApi => run!(GetOpenApi, admin::openapi),
+        OperationId::GetOpenApi => run!(GetOpenApi, introspection::openapi),
     }
 }
 

@@ -8,7 +8,7 @@ pub use long_poll::{ListQuery, Listing, Wait, WaitResult};
 
 use crate::{
     Credentials, Projects, Shared,
-    actor_tree::{CallStats, Tree, WriterStats},
+    actor_tree_report::{CallStats, Tree, WriterStats},
     clock::WallOffset,
     credentials::{Caller, SecretHash},
     error::BrokerError,

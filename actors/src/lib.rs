@@ -13,7 +13,7 @@
 //!
 //! Git and long-polls run in tasks of their own, outside of every mailbox.
 
-pub mod actor_tree;
+pub mod actor_tree_report;
 mod broker_handle;
 mod clock;
 pub mod credentials;
@@ -27,10 +27,10 @@ mod registered_projects;
 mod review;
 pub mod reviewer_pool;
 pub mod reviewer_process;
+mod reviewer_workspaces;
 mod revocations;
 mod submission;
 mod supervisor;
-mod workspace;
 
 pub use broker_handle::{Broker, ListQuery, Listing, Wait, WaitResult};
 pub use clock::Clock;

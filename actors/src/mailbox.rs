@@ -1,7 +1,7 @@
 //! Handles for sending messages to an actor, and the counters that the broker keeps per actor and shows to operators.
 //! Counting costs a few atomic additions per message.
 
-use crate::actor_tree::Node;
+use crate::actor_tree_report::Node;
 use ractor::{ActorId, ActorRef, Message};
 use std::{
     sync::{

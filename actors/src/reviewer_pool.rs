@@ -11,7 +11,7 @@
 mod assigned_seat;
 mod dedicated;
 mod exited_reviewers;
-mod idle_sessions;
+mod idle_dedicated_reviewers;
 mod one_shot;
 mod prompt_quoting;
 mod review_events;

@@ -3,8 +3,8 @@
 
 mod content_preparation;
 mod diff_between_rounds;
-mod files;
 mod finding_locations;
+mod proposal_files;
 pub(crate) mod verdict_in_message;
 
 pub use diff_between_rounds::{Bases, Changes};

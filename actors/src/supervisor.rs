@@ -5,7 +5,7 @@
 
 use crate::{
     Shared,
-    actor_tree::{Node, ReviewTotals},
+    actor_tree_report::{Node, ReviewTotals},
     error::BrokerError,
     gateway::{Gateway, GatewayMessage},
     lease_wakeups::DeadlineWatermark,

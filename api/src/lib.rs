@@ -10,7 +10,6 @@
 //! - [`json_schema`], [`openapi`], [`typescript`]: JSON schemas of requests and responses, the OpenAPI document, and the
 //!   types of the web page
 
-pub mod admin;
 pub mod approvals;
 pub mod claims;
 pub mod client_repo_header;
@@ -19,9 +18,9 @@ pub mod decode;
 pub mod description_placeholders;
 pub mod diffs;
 pub mod error;
+pub mod event_history;
 pub mod events;
-pub mod files;
-pub mod history;
+pub mod introspection;
 pub mod issues;
 pub mod json_schema;
 pub mod live_frames;
@@ -29,12 +28,14 @@ pub mod messages;
 pub mod next_field;
 pub mod openapi;
 pub mod operation;
+pub mod projects;
+pub mod proposal_files;
 pub mod proposals;
 pub mod review_lists;
 pub mod reviewer_pool;
 pub mod reviews;
 pub mod route;
-pub mod session;
+pub mod sign_in;
 pub mod stats;
 pub mod truncation;
 pub mod typescript;

@@ -1,7 +1,7 @@
 //! Generates the OpenAPI 3.1 document from the table of operations and the schemas of its types.
 
 mod named_types;
-mod session;
+mod sign_in;
 
 use crate::{
     description_placeholders::Placeholders,
@@ -32,7 +32,7 @@ fn build() -> Value {
     schemas.insert("Problem".into(), problem_schema());
     paths.insert(format!("{PREFIX}/events"), json!({ "get": events() }));
     paths.insert(format!("{PREFIX}/ws-ticket"), json!({ "post": ticket() }));
-    paths.extend(session::paths());
+    paths.extend(sign_in::paths());
     json!({
         "openapi": "3.1.0",
         "info": {

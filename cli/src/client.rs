@@ -12,8 +12,8 @@ use crate::{
 use anyhow::{Context as _, anyhow};
 use api::{
     BROKER_PID_HEADER, ErrorBody, Operation,
-    admin::{Project, RegisterProjectRequest},
     operation::RegisterProject,
+    projects::{Project, RegisterProjectRequest},
     route::EncodedRequest,
 };
 use config::{DataDir, RunningBroker};

@@ -164,8 +164,8 @@ impl GateSettings {
         let projects = projects.map(|project| RegisteredProject { name: project.name, objects: project.objects });
         let requires_push = |text: &str| {
             let planning =
-                config::planning_file::PlanningConfig::parse(Path::new(config::planning_file::PLANNING_FILE), text);
-            planning.map_or(true, |planning| planning.requires_approval_at(config::planning_file::GitPoint::Push))
+                config::planning_config::PlanningConfig::parse(Path::new(config::planning_config::PLANNING_FILE), text);
+            planning.map_or(true, |planning| planning.requires_approval_at(config::planning_config::GitPoint::Push))
         };
         Policy {
             exempt: config.gate.exempt.clone(),
@@ -181,7 +181,7 @@ impl GateSettings {
             .into(),
             projects: projects.collect(),
             project: source.project.clone(),
-            workflow: Some(Workflow { file: config::planning_file::PLANNING_FILE, requires_push }),
+            workflow: Some(Workflow { file: config::planning_config::PLANNING_FILE, requires_push }),
         }
     }
 

@@ -21,7 +21,7 @@ mod default_panel;
 mod error;
 mod merge;
 mod personas;
-pub mod planning_file;
+pub mod planning_config;
 pub mod reviewer_log_files;
 mod reviewer_pool;
 mod schema;

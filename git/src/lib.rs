@@ -16,6 +16,7 @@ mod engine;
 mod engine_first;
 mod error;
 mod file_reader;
+mod hidden_changes;
 mod history;
 mod landing;
 mod notes;
@@ -24,7 +25,6 @@ mod repository;
 mod scratch_repo;
 mod targets;
 mod tree_diff;
-mod unshown_changes;
 mod user_working_tree;
 
 pub use apply::SubmittedDiff;

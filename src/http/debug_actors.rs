@@ -3,7 +3,7 @@
 use super::problem_details::{problem, unavailable};
 use actors::{
     Broker,
-    actor_tree::{CallStats, MAX_LISTED_REVIEWS, Node, Tree, WriterStats},
+    actor_tree_report::{CallStats, MAX_LISTED_REVIEWS, Node, Tree, WriterStats},
 };
 use api::{ErrorBody, ErrorCode};
 use axum::{
@@ -78,7 +78,7 @@ fn describe(node: &Node) -> String {
 #[cfg(test)]
 mod tests {
     use super::render;
-    use actors::actor_tree::{CallStats, Node, Tree, WriterStats};
+    use actors::actor_tree_report::{CallStats, Node, Tree, WriterStats};
 
     fn node(kind: &'static str, id: &str, children: Vec<Node>) -> Node {
         Node {

@@ -5,7 +5,7 @@ use super::problem_details::{problem, unavailable, with_text};
 use crate::{live_events::Events, webhooks::Webhooks};
 use actors::{
     Broker, BrokerError,
-    actor_tree::{Node, Tree},
+    actor_tree_report::{Node, Tree},
 };
 use axum::{extract::State, http::StatusCode, response::Response};
 use prometheus_client::{

@@ -3,7 +3,7 @@
 //! Without required tokens the broker trusts the processes of its own user. A reviewer is one of them, and reads text of
 //! others that may manipulate it. So while reviewers live, the broker looks which process holds a connection.
 
-use super::{local_peer::LocalPeer, server::Peer};
+use super::{connections::Peer, local_peer::LocalPeer};
 use actors::{Broker, Caller, reviewer_process::SocketHolder};
 use api::{ErrorBody, ErrorCode};
 use tokio::task::spawn_blocking;

@@ -7,11 +7,10 @@
 use super::{
     Route,
     caller_quota::CallerQuota,
+    connections::{Connection, Peer},
     own_callers::{self, TokenlessCallers},
-    page,
     problem_details::{problem, unavailable},
-    server::{Connection, Peer},
-    session,
+    sign_in, web_page,
 };
 use crate::{
     one_time_code::{CodeHolder, OneTimeCodes},
@@ -136,7 +135,8 @@ impl RequestGuard {
                 return Err(ErrorBody::new(ErrorCode::OriginNotAllowed, error));
             }
         }
-        let opens_page = || page::is_page_request(method, uri.path(), headers) && page::is_navigation(method, headers);
+        let opens_page =
+            || web_page::is_page_request(method, uri.path(), headers) && web_page::is_navigation(method, headers);
         for site in headers.get_all("sec-fetch-site") {
             if site != "same-origin" && site != "none" && !opens_page() {
                 return Err(ErrorBody::new(ErrorCode::CrossSite, "requests from other sites are not allowed"));
@@ -207,7 +207,7 @@ impl RequestGuard {
 
     /// The caller by the session cookie of a request of the page.
     async fn find_session(&self, headers: &HeaderMap) -> Result<Option<CodeHolder>, ErrorBody> {
-        let (Some(broker), Some(secret)) = (&self.broker, session::secret_in(headers, self.port)) else {
+        let (Some(broker), Some(secret)) = (&self.broker, sign_in::secret_in(headers, self.port)) else {
             return Ok(None);
         };
         if !self.is_of_own_page(headers) {
@@ -350,7 +350,7 @@ pub(super) async fn check(State(guard): State<Arc<RequestGuard>>, request: Reque
 
 /// The role that a request needs. Paths with arguments have it from their operation: the service checks those.
 fn required_role(method: &Method, path: &str, headers: &HeaderMap) -> RequiredRole {
-    let is_public = page::is_page_request(method, path, headers) || path.starts_with(page::ASSETS_PREFIX);
+    let is_public = web_page::is_page_request(method, path, headers) || path.starts_with(web_page::ASSETS_PREFIX);
     match Route::all().find(|route| route.path() == path) {
         Some(route) => route.required_role(),
         None if is_public => RequiredRole::Public,

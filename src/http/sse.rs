@@ -1,6 +1,6 @@
 //! Serves `GET /api/v1/events`: live events as server-sent events.
 
-use super::server::Connection;
+use super::connections::Connection;
 use crate::{
     live_events::{EventStream, Events, EventsQuery, HEARTBEAT_INTERVAL, StreamItem, encode_frame, end_notice},
     service::CallError,

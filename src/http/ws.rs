@@ -1,8 +1,8 @@
 //! Serves `GET /ws`: live events over WebSocket. Events flow one way; the subscriber states its filter in the query.
 
 use super::{
+    connections::Connection,
     problem_details::with_json,
-    server::Connection,
     sse::{END_TIMEOUT, STALL_TIMEOUT},
 };
 use crate::{

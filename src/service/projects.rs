@@ -4,7 +4,8 @@ use super::{Call, error::CallError};
 use crate::project_registry::{ProjectRegistry, RegistryError};
 use api::{
     ErrorBody, ErrorCode,
-    admin::{ListProjectsResponse, NoArguments, Project, RegisterProjectRequest, RemoveProjectRequest},
+    operation::NoArguments,
+    projects::{ListProjectsResponse, Project, RegisterProjectRequest, RemoveProjectRequest},
 };
 use domain::credential::{Authority, Scope};
 use std::{

@@ -3,7 +3,7 @@
 use super::{
     Call,
     error::CallError,
-    history::{now, period, project},
+    event_history::{now, period, project},
     pagination::json_chars,
 };
 use api::stats::{StatsRequest, StatsResponse};

@@ -4,8 +4,8 @@ use super::{Call, error::CallError};
 use actors::{BrokerError, credentials::Scope};
 use api::{
     ErrorBody, ErrorCode,
-    admin::NoArguments,
     decode::Malformed,
+    operation::NoArguments,
     webhooks::{
         DeadDeliveriesRequest, DeadDeliveriesResponse, ListDeadDeliveriesRequest, ListDeadDeliveriesResponse,
         ListWebhooksResponse,

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 
 use crate::subprocess::{cargo, program, run, target_folder};
-use crate::{prepare, prose, run_tests, web};
+use crate::{prose, run_tests, sqlx_query_data, web};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
@@ -26,7 +26,7 @@ const STEPS: &[Step] = &[
     ("lints", lints),
     ("tests", || run_tests::test(&[])),
     ("docs", docs),
-    ("query data", || prepare::prepare(&["--check".into()])),
+    ("query data", || sqlx_query_data::prepare(&["--check".into()])),
 ];
 
 /// Runs the steps in order and stops at the first that fails.

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 mod browser;
 mod check;
 mod chromium;
+mod file_templates;
 mod npm;
-mod prepare;
 mod prose;
 mod run_tests;
-mod scaffold;
+mod sqlx_query_data;
 mod subprocess;
 mod web;
 
@@ -89,9 +89,9 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
         "schemathesis" => run_tests::schemathesis(arguments),
         "soak" => run_tests::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),
         "prose" => prose::prose(arguments),
-        "prepare" => prepare::prepare(arguments),
-        "migration" => scaffold::migration(arguments),
-        "adr" => scaffold::adr(arguments),
+        "prepare" => sqlx_query_data::prepare(arguments),
+        "migration" => file_templates::migration(arguments),
+        "adr" => file_templates::adr(arguments),
         "help" | "-h" | "--help" => Ok(std::io::stdout().write_all(HELP.as_bytes())?),
         other => anyhow::bail!("unknown command {other:?}; `cargo xtask` lists the commands"),
     }

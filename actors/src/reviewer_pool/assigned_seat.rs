@@ -2,7 +2,7 @@
 //! and releases the seat. One-shot and dedicated reviewers work on such seats.
 
 use super::reviewer_actor::{Exit, Runner};
-use crate::{credentials::ReviewerCredential, error::BrokerError, submission::Submissions, workspace};
+use crate::{credentials::ReviewerCredential, error::BrokerError, reviewer_workspaces, submission::Submissions};
 use domain::{
     ids::ReviewId,
     persona::Persona,
@@ -115,7 +115,7 @@ impl AssignedSeat {
     }
 
     pub(crate) fn reviewer_folder(&self, runner: &Runner) -> PathBuf {
-        workspace::reviewer_folder(&runner.shared.settings.pool.work_dir, &runner.row.id)
+        reviewer_workspaces::reviewer_folder(&runner.shared.settings.pool.work_dir, &runner.row.id)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     error::BrokerError,
     gateway::Reviews,
     reviewer_process::{orphans, session_home},
-    workspace,
+    reviewer_workspaces,
 };
 use domain::{
     ids::ReviewId,
@@ -124,7 +124,7 @@ impl ReviewerPool {
         let id = reviewer.row.id.clone();
         let is_stopped = reviewer.row.session.as_ref().is_some_and(|session| session.state == SessionState::Stopped);
         if is_stopped {
-            workspace::remove(&session_home::path(&self.settings().work_dir, &id));
+            reviewer_workspaces::remove(&session_home::path(&self.settings().work_dir, &id));
         }
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: summary.clone(), ran_ms };
         reviewer.row.end = Some(ReviewerEnd { at: at.at, exit: summary, last_words: last_words.clone() });
@@ -149,8 +149,8 @@ impl ReviewerPool {
             let _ = self.write(None, Some(event)).await;
         }
         spawn_plan::remove_old_logs(self.settings().logs.clone());
-        for folder in [workspace::reviewer_folder, workspace::private_folder] {
-            workspace::remove(&folder(&self.settings().work_dir, &id));
+        for folder in [reviewer_workspaces::reviewer_folder, reviewer_workspaces::private_folder] {
+            reviewer_workspaces::remove(&folder(&self.settings().work_dir, &id));
         }
     }
 
@@ -264,8 +264,8 @@ pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
         tracing::warn!(reviewers = reviewers.len(), killed, "cleaned up reviewers of an earlier run");
     }
     // Awaited, so that it does not remove the folder of a new reviewer.
-    for root in [workspace::root(folder), workspace::private_root(folder)] {
-        let _ = workspace::delete(root).await;
+    for root in [reviewer_workspaces::root(folder), reviewer_workspaces::private_root(folder)] {
+        let _ = reviewer_workspaces::delete(root).await;
     }
     remove_deserted_sessions(shared).await;
     let mut ids = Vec::new();

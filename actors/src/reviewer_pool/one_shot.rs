@@ -25,8 +25,8 @@ use crate::{
         output::Caps,
         runtime::{Launch, RunMode},
     },
+    reviewer_workspaces,
     submission::Submissions,
-    workspace,
 };
 use domain::{review::Review, reviewer_pool::PoolEvent};
 use response::{ResponseReader, ReviewerResponse};
@@ -229,7 +229,7 @@ impl OneShot {
     ) -> Result<ProcessSpec, String> {
         let folder = self.seat.reviewer_folder(runner);
         let (schema, schema_file) = (response::schema().to_string(), folder.join("answer.schema.json"));
-        let written = workspace::create(&folder).and_then(|()| std::fs::write(&schema_file, &schema));
+        let written = reviewer_workspaces::create(&folder).and_then(|()| std::fs::write(&schema_file, &schema));
         written.map_err(|error| format!("{}: {error}", schema_file.display()))?;
         let mark = Uuid::new_v4().simple().to_string();
         let launch = Launch {

@@ -6,7 +6,8 @@ use super::{
     spawn_health::SpawnTarget,
 };
 use crate::{
-    actor_tree::Node, credentials::ReviewerCredential, mailbox::Mailbox, reviewer_process::usage::Usage, workspace,
+    actor_tree_report::Node, credentials::ReviewerCredential, mailbox::Mailbox, reviewer_process::usage::Usage,
+    reviewer_workspaces,
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
@@ -151,7 +152,12 @@ impl Reviewer {
         if self.claims.is_empty() {
             self.idle_since = now;
         }
-        workspace::remove(&workspace::claim_folder(&self.folder, &self.row.id, claim.number, claim.generation));
+        reviewer_workspaces::remove(&reviewer_workspaces::claim_folder(
+            &self.folder,
+            &self.row.id,
+            claim.number,
+            claim.generation,
+        ));
     }
 
     /// Counts a verdict. A vote ends the claim; a vote without a claim is a changed vote and is not counted again.

@@ -17,7 +17,7 @@ use crate::{
         session_home,
         usage::Usage,
     },
-    workspace,
+    reviewer_workspaces,
 };
 use domain::{
     credential::Scope,
@@ -210,14 +210,15 @@ fn create_folder(settings: &PoolSettings, id: &str) -> Result<PathBuf, String> {
     if let Confinement::Impossible(why) = settings.confinement {
         return Err(format!("pool.sandbox is \"required\", but {why}"));
     }
-    let create = |folder: &Path| workspace::create(folder).map_err(|error| format!("{}: {error}", folder.display()));
+    let create =
+        |folder: &Path| reviewer_workspaces::create(folder).map_err(|error| format!("{}: {error}", folder.display()));
     create(&settings.logs)?;
     create(&settings.work_dir)?;
     match &settings.workspace {
         Some(folder) if folder.is_dir() => Ok(folder.clone()),
         Some(folder) => Err(format!("pool.workspace: no folder {}", folder.display())),
         None => {
-            let folder = workspace::reviewer_folder(&settings.work_dir, id);
+            let folder = reviewer_workspaces::reviewer_folder(&settings.work_dir, id);
             create(&folder)?;
             Ok(folder)
         }

@@ -8,7 +8,7 @@ use super::{
     runtime::{Runtime, SESSION_DIR_VARIABLE, config_variables},
     session_home,
 };
-use crate::workspace;
+use crate::reviewer_workspaces;
 use std::{
     env::split_paths,
     io,
@@ -54,10 +54,10 @@ impl Confinement {
             Self::Impossible(why) => return Err(io::Error::other(*why)),
             Self::On { readable, data_dir } => (readable, data_dir),
         };
-        let private = workspace::private_folder(work_dir, reviewer);
+        let private = reviewer_workspaces::private_folder(work_dir, reviewer);
         let [home, temporary, client] = ["home", "tmp", "client"].map(|name| private.join(name));
         for folder in [&home, &temporary, &client] {
-            workspace::create(folder)?;
+            reviewer_workspaces::create(folder)?;
         }
         let user_home = variable(&spec, "HOME").map(PathBuf::from);
         spec.env.retain(|(name, _)| !USER_FOLDERS.contains(&name.as_str()));

@@ -31,7 +31,7 @@ pub(crate) fn create(home: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    crate::workspace::create(home)
+    crate::reviewer_workspaces::create(home)
 }
 
 /// Links the user's login into the folder, before every run: the user may have logged in since the last one. `own_env`

@@ -4,7 +4,7 @@ use crate::{
     json_schema::{NamedSchemas, reference, referenced_name},
     live_frames::LiveFrame,
     operation::OperationId,
-    session::{CreateSessionRequest, SessionCode},
+    sign_in::{CreateSessionRequest, SessionCode},
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};

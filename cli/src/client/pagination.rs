@@ -2,7 +2,7 @@
 
 use crate::{CliError, client::Client};
 use api::{
-    history::{TimelineRequest, TimelineResponse, TimelineRound},
+    event_history::{TimelineRequest, TimelineResponse, TimelineRound},
     issues::{ListIssuesRequest, ListIssuesResponse},
     messages::{DiscussionRequest, Message},
     operation::{GetDiscussion, GetProposal, GetReviewTimeline, ListIssues, ListReviews},

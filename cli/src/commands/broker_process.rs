@@ -10,8 +10,9 @@ use crate::{
 use anyhow::{Context as _, anyhow};
 use api::{
     ErrorBody, ErrorCode,
-    admin::{NoArguments, Project},
+    operation::NoArguments,
     operation::{GetWhoami, ListProjects},
+    projects::Project,
 };
 use config::DataDir;
 use domain::credential::Authority;

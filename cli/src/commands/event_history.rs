@@ -13,11 +13,11 @@ use crate::{
     review_args, terminal,
 };
 use api::{
-    events::Event,
-    history::{
+    event_history::{
         ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, TimelineEvent,
         TimelineResponse,
     },
+    events::Event,
     operation::{GetActivityFeed, GetAuditLog},
 };
 use domain::{
@@ -269,7 +269,7 @@ pub(crate) fn event_text(event: &Event) -> String {
 mod tests {
     use super::{event_line, render_timeline};
     use crate::client::pagination::join_rounds;
-    use api::history::TimelineResponse;
+    use api::event_history::TimelineResponse;
     use serde_json::{Value, json};
 
     fn page(rounds: Value) -> TimelineResponse {

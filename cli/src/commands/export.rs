@@ -11,7 +11,7 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use api::{
-    history::TimelineRound,
+    event_history::TimelineRound,
     issues::Issue,
     messages::Message,
     operation::GetReviewStatus,

@@ -9,10 +9,10 @@ use crate::{
     review_args, terminal,
 };
 use api::{
-    admin::NoArguments,
+    operation::NoArguments,
     operation::{GetReviewStatus, GetWhoami},
     reviews::ReviewStatusRequest,
-    session::{SESSION_CODES_PATH, SessionCode},
+    sign_in::{SESSION_CODES_PATH, SessionCode},
 };
 use serde_json::{Map, json};
 

@@ -7,8 +7,9 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use api::{
-    admin::{ListProjectsResponse, NoArguments, Project, RegisterProjectRequest, RemoveProjectRequest},
+    operation::NoArguments,
     operation::{ListProjects, RegisterProject, RemoveProject},
+    projects::{ListProjectsResponse, Project, RegisterProjectRequest, RemoveProjectRequest},
 };
 use std::path::PathBuf;
 

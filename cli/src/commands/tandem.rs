@@ -3,7 +3,7 @@
 
 use crate::{CliError, USAGE, config_overrides::ConfigArgs, terminal};
 use anyhow::anyhow;
-use config::planning_file::{PLANNING_FILE, PlanningConfig};
+use config::planning_config::{PLANNING_FILE, PlanningConfig};
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use crate::{
 };
 use api::{
     Operation,
-    admin::NoArguments,
+    operation::NoArguments,
     operation::{DropDeadDeliveries, ListDeadDeliveries, ListWebhooks, Redeliver},
     webhooks::{
         DeadDeliveriesRequest, DeadDeliveriesResponse, DeadDelivery, ListDeadDeliveriesRequest,

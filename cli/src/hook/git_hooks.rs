@@ -13,7 +13,7 @@ use crate::{
 use anyhow::anyhow;
 use config::{
     FailMode, ReceiptKind,
-    planning_file::{GitPoint, PLANNING_FILE, PlanningConfig},
+    planning_config::{GitPoint, PLANNING_FILE, PlanningConfig},
 };
 use domain::text::escape;
 use gate::{Decision, Gate, PushUpdate, Remote, Trailer};

@@ -3,7 +3,7 @@
 
 use super::{Api, ApiRequest, response};
 use crate::{
-    http::{problem_details::with_text, server::Connection},
+    http::{connections::Connection, problem_details::with_text},
     service::{CallError, FullDiff},
 };
 use api::{ErrorBody, ErrorCode};

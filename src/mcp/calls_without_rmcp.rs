@@ -178,5 +178,5 @@ fn success(id: &MessageId, json: &str) -> serde_json::Result<Vec<u8>> {
 }
 
 #[cfg(test)]
-#[path = "direct_calls_tests.rs"]
+#[path = "calls_without_rmcp_tests.rs"]
 mod tests;

@@ -3,7 +3,7 @@
 use super::{Call, check_round, error::CallError, proposals::ChosenContent, require_text};
 use api::{
     ErrorBody, ErrorCode,
-    files::{FileRequest, FileResponse},
+    proposal_files::{FileRequest, FileResponse},
     proposals::ProposalRequest,
 };
 use domain::{

@@ -1,15 +1,11 @@
-//! Request and response types of the operations for operators: listing personas and settings, the actor tree and the
-//! API description.
+//! Response types of the operations that show the broker itself: its personas and settings, the actor tree and the API
+//! description.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 use std::borrow::Cow;
-
-/// Arguments of an operation that takes none.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct NoArguments {}
 
 /// Response of list_personas: the personas of the settings.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -43,37 +39,6 @@ pub struct Persona {
     pub max_tokens: Option<u64>,
     /// A message that starts with a decision counts as this persona's verdict.
     pub front_matter: bool,
-}
-
-/// Response of list_projects: the projects that the broker knows.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ListProjectsResponse {
-    pub projects: Vec<Project>,
-}
-
-/// A project whose reviews the broker keeps.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Project {
-    pub name: String,
-    /// The folder of its repository. Only for an operator on this machine.
-    pub root: Option<String>,
-}
-
-/// Arguments of register_project.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct RegisterProjectRequest {
-    /// Absolute path of a folder in the repository, which must belong to the broker's user.
-    pub path: String,
-    /// Name of the project. Default: the name of the folder, with a number if another repository has it.
-    pub name: Option<String>,
-}
-
-/// Arguments of remove_project.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct RemoveProjectRequest {
-    pub name: String,
 }
 
 /// Response of get_config: the settings in force, with secrets hidden.

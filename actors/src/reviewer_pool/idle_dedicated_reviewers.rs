@@ -2,7 +2,7 @@
 //! reviews, and lets an operator stop such a reviewer so that it gets no further turn.
 
 use super::{LiveReviewer, ReviewerPool, State, exited_reviewers};
-use crate::{error::BrokerError, mailbox::ActorStats, reviewer_process::session_home, workspace};
+use crate::{error::BrokerError, mailbox::ActorStats, reviewer_process::session_home, reviewer_workspaces};
 use domain::{
     review::ClaimEndReason,
     reviewer_pool::{PoolEvent, ReviewerState, SessionState},
@@ -26,7 +26,7 @@ impl ReviewerPool {
             let home = session_home::path(&self.settings().work_dir, &row.id);
             // If the broker is killed between the two, the next one removes the folder.
             let _ = self.write(Some(with_state(row, SessionState::Finished)), None).await;
-            workspace::remove(&home);
+            reviewer_workspaces::remove(&home);
         }
     }
 
@@ -49,7 +49,7 @@ impl ReviewerPool {
         let saved = self.reviews().record(self.shared.clock.now(), Some(row.clone()), Some(event)).await;
         saved.map_err(|error| BrokerError::NotSaved { why: error.to_string() })?;
         state.gone.insert(id.clone());
-        workspace::remove(&session_home::path(&self.settings().work_dir, &id));
+        reviewer_workspaces::remove(&session_home::path(&self.settings().work_dir, &id));
         let why = ClaimEndReason::ReviewerStopped;
         exited_reviewers::release_all(self.reviews(), &id, why, "an operator stopped it").await;
         let node = ActorStats::new().node("reviewer", id, SessionState::Stopped.to_string(), 0);

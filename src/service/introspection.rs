@@ -1,8 +1,9 @@
 //! Operations for operators that read personas, settings and the actor tree.
 
 use super::{Call, error::CallError};
-use actors::actor_tree::MAX_LISTED_REVIEWS;
-use api::admin::{Actors, ListPersonasResponse, NoArguments, OpenApi, Persona};
+use actors::actor_tree_report::MAX_LISTED_REVIEWS;
+use api::introspection::{Actors, ListPersonasResponse, OpenApi, Persona};
+use api::operation::NoArguments;
 use config::Config;
 use domain::persona;
 use serde_json::{Map, Value};
@@ -73,8 +74,8 @@ pub(super) async fn personas(call: &Call<'_>, _: NoArguments) -> Result<ListPers
     Ok(ListPersonasResponse { personas: call.service.config.personas.clone() })
 }
 
-pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<api::admin::Config, CallError> {
-    Ok(api::admin::Config(call.service.config.config.clone()))
+pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<api::introspection::Config, CallError> {
+    Ok(api::introspection::Config(call.service.config.config.clone()))
 }
 
 pub(super) async fn actors(call: &Call<'_>, _: NoArguments) -> Result<Actors, CallError> {

@@ -4,7 +4,7 @@
 use super::problem;
 use crate::{
     json_schema::reference,
-    session::{SESSION_CODES_PATH, SESSION_PATH},
+    sign_in::{SESSION_CODES_PATH, SESSION_PATH},
 };
 use serde_json::{Map, Value, json};
 

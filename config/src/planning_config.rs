@@ -178,5 +178,5 @@ impl<'a> Keys<'a> {
 }
 
 #[cfg(test)]
-#[path = "planning_file_tests.rs"]
+#[path = "planning_config_tests.rs"]
 mod tests;

@@ -74,5 +74,5 @@ fn utc(now: SystemTime) -> (String, String) {
 }
 
 #[cfg(test)]
-#[path = "scaffold_tests.rs"]
+#[path = "file_templates_tests.rs"]
 mod tests;

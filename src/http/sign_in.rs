@@ -13,7 +13,7 @@ use actors::{
 use api::{
     ErrorBody, ErrorCode,
     decode::Malformed,
-    session::{CreateSessionRequest, SessionCode},
+    sign_in::{CreateSessionRequest, SessionCode},
 };
 use axum::{
     Extension,

@@ -2,7 +2,7 @@
 
 use super::{Call, CallContext, Service, error::CallError};
 use actors::{Caller, credentials::Scope};
-use api::{admin::NoArguments, session::Whoami};
+use api::{operation::NoArguments, sign_in::Whoami};
 
 pub(super) async fn whoami(call: &Call<'_>, _: NoArguments) -> Result<Whoami, CallError> {
     let CallContext { caller, needs_token, is_signed_in, .. } = call.context;

@@ -9,7 +9,7 @@ use crate::live_events::to_event;
 use actors::BrokerError;
 use api::{
     ErrorBody,
-    history::{
+    event_history::{
         ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, RaisedIssue,
         ResolvedIssue, TimelineEvent, TimelineRequest, TimelineResponse, TimelineRound,
     },
