@@ -1,6 +1,6 @@
 //! Request and response types for gates that ask the broker which reviews approved a change.
 
-pub use domain::approvals::{ReviewFiles, ReviewedContent, Vote};
+pub use domain::approvals::{ApprovalVote, ReviewFiles, ReviewedContent};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

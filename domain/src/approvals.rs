@@ -47,7 +47,7 @@ pub struct ReviewedContent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,
     /// The votes on this content, by seat.
-    pub votes: Vec<Vote>,
+    pub votes: Vec<ApprovalVote>,
     /// The reason of the latest verdict.
     pub reason: Option<String>,
     /// The commit in which the approved content landed, as the proposer said.
@@ -63,7 +63,13 @@ pub struct ContentTexts {
 }
 
 impl ReviewedContent {
-    pub fn new(review: Review, texts: ContentTexts, ever_approved: bool, seats: usize, votes: Vec<Vote>) -> Self {
+    pub fn new(
+        review: Review,
+        texts: ContentTexts,
+        ever_approved: bool,
+        seats: usize,
+        votes: Vec<ApprovalVote>,
+    ) -> Self {
         let approved = review.approved_hash.as_ref() == Some(&review.round.content_hash);
         Self {
             number: review.number,
@@ -96,7 +102,7 @@ impl ReviewedContent {
 
 /// The vote that a seat has now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Vote {
+pub struct ApprovalVote {
     pub persona: String,
     pub reviewer: String,
     pub verdict: Verdict,

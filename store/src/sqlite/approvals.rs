@@ -3,7 +3,7 @@
 use super::{parse_all, reader::Reader};
 use crate::StoreError;
 use domain::{
-    approvals::{ApprovalFilter, ContentTexts, ReviewFiles, ReviewedContent, Vote},
+    approvals::{ApprovalFilter, ApprovalVote, ContentTexts, ReviewFiles, ReviewedContent},
     ids::ReviewNumber,
     review::Review,
     time::Timestamp,
@@ -158,7 +158,7 @@ async fn list_votes(
     connection: &mut SqliteConnection,
     number: ReviewNumber,
     hash: &str,
-) -> Result<Vec<Vote>, StoreError> {
+) -> Result<Vec<ApprovalVote>, StoreError> {
     let rows = sqlx::query_scalar!(
         r#"SELECT json_object('persona', s.persona, 'reviewer', v.reviewer, 'verdict', v.verdict, 'at', v.at_ms)
                   AS "json!: String"
@@ -173,6 +173,6 @@ async fn list_votes(
     .fetch_all(connection)
     .await?;
     let rows: Vec<VoteRow> = parse_all(&rows)?;
-    let vote = |VoteRow { persona, reviewer, verdict, at }| Vote { persona, reviewer, verdict, at: at.into() };
+    let vote = |VoteRow { persona, reviewer, verdict, at }| ApprovalVote { persona, reviewer, verdict, at: at.into() };
     Ok(rows.into_iter().map(vote).collect())
 }

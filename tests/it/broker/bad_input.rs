@@ -169,7 +169,7 @@ async fn a_text_that_is_too_long_is_refused_and_not_echoed() {
                 "group_by" => &["unknown_group_by"],
                 "role" => &["unknown_role", "unknown_status"],
                 // A text is an issue with only a title.
-                "issues" | "issue_id" | "duplicate_of" => &["invalid_argument"],
+                "issues" | "issue_id" | "duplicate_of" | "landed_as" => &["invalid_argument"],
                 _ => &["too_long"],
             };
             // So do `personas` and `reviewers`.

@@ -62,7 +62,7 @@ async fn a_reviewer_has_one_seat_and_acts_under_every_spelling() {
     }
     client.call("submit_verdict", verdict(&review, "ADA", "approved")).await;
     assert_ne!(client.status(&review).await["status"], "approved", "it is one vote");
-    let said = json!({ "review_id": review, "role": "reviewer", "caller_id": "ada", "body": "one more thing" });
+    let said = json!({ "review_id": review, "sender_role": "reviewer", "caller_id": "ada", "body": "one more thing" });
     client.call("add_message", said).await;
     broker.stop_and_check().await;
 }

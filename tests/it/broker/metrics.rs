@@ -127,7 +127,7 @@ async fn a_call_whose_caller_leaves_is_counted_and_logged() {
     let left = "countersign_calls_total{tool=\"get_review_status\",outcome=\"left\"}";
     wait_until("it to be counted", async || scrape(&broker).await.get(left).filter(|calls| **calls == 1.0).copied())
         .await;
-    assert!(broker.log().lines().any(|line| line.contains("get_review_status") && line.contains("client_left")));
+    broker.until_logged(|line| line.contains("get_review_status") && line.contains("client_left")).await;
     rest.get("/personas").await.is(200);
     assert_eq!(scrape(&broker).await["countersign_calls_total{tool=\"list_personas\",outcome=\"ok\"}"], 1.0);
     broker.stop_and_check().await;
@@ -149,7 +149,7 @@ async fn a_refusal_over_mcp_has_its_trace_id() {
         let body: serde_json::Value = answer.json().await.unwrap();
         let said = body.pointer("/result/structuredContent").or_else(|| body.pointer("/error/data")).unwrap();
         assert_eq!((&said["code"], &said["trace_id"]), (&json!(code), &json!(trace)), "{body}");
-        assert!(broker.log().lines().any(|line| line.contains(&trace)), "{code}");
+        broker.until_logged(|line| line.contains(&trace)).await;
     }
     broker.stop_and_check().await;
 }
@@ -183,14 +183,13 @@ async fn every_response_has_a_trace_id_that_is_in_the_log() {
     };
     let answer = request().bearer_auth(&secret).header("traceparent", &parent).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), answer.headers()["x-trace-id"].to_str().unwrap()), (200, trace));
-    let log = broker.log();
-    assert!(log.lines().any(|line| line.contains("list_reviews") && line.contains(trace)), "{log}");
+    broker.until_logged(|line| line.contains("list_reviews") && line.contains(trace)).await;
 
     let refused = request().header("traceparent", "nonsense").send().await.unwrap();
     let own = refused.headers()["x-trace-id"].to_str().unwrap().to_owned();
     assert!(own.len() == 32 && own != trace, "{own}");
     let body: serde_json::Value = refused.json().await.unwrap();
     assert_eq!((&body["code"], &body["trace_id"]), (&json!("token_needed"), &json!(own)));
-    assert!(broker.log().lines().any(|line| line.contains("token_needed") && line.contains(&own)));
+    broker.until_logged(|line| line.contains("token_needed") && line.contains(&own)).await;
     broker.stop_and_check().await;
 }

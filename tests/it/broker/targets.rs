@@ -314,7 +314,7 @@ async fn a_target_has_exactly_one_kind() {
     assert_eq!(refused(with(branch.clone(), json!({ "diff": repo.diff("dos") }))).await, "diff");
     assert_eq!(refused(with(branch, json!({ "base": "main" }))).await, "base");
     let unknown = client.try_call("create_review", target("odd", json!({ "tag": "v1" }))).await.unwrap_err();
-    assert_eq!(unknown["data"]["field"], "target.tag");
+    assert_eq!(unknown["field"], "target.tag");
     broker.stop_and_check().await;
 }
 

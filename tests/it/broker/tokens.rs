@@ -304,7 +304,15 @@ async fn a_token_cannot_act_under_another_name() {
             if tool["inputSchema"]["properties"].get(field).is_none() || name == "kill_reviewer" {
                 continue;
             }
-            let client = if ["create_review", "add_seat"].contains(&name) { &proposer } else { &reviewer };
+            let for_proposers = [
+                "create_review",
+                "add_seat",
+                "accept_counter_patch",
+                "reject_counter_patch",
+                "cancel_review",
+                "close_review",
+            ];
+            let client = if for_proposers.contains(&name) { &proposer } else { &reviewer };
             let mut arguments = arguments_for(name, &broker).await;
             arguments.as_object_mut().unwrap().remove("role");
             let error = client.refused("wrong_identity", name, with(arguments, json!({ field: "mallory" }))).await;

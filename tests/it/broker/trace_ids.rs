@@ -3,9 +3,9 @@
 use crate::support::{broker::TestBroker, client::proposal, rest_client::sent};
 use serde_json::{Value, json};
 
-/// Whether a log line about this tool has this trace id.
-fn is_logged(broker: &TestBroker, tool: &str, trace: &str) -> bool {
-    broker.log().lines().any(|line| line.contains(tool) && line.contains(trace))
+/// Waits for a log line about this tool with this trace id.
+async fn until_logged(broker: &TestBroker, tool: &str, trace: &str) {
+    broker.until_logged(|line| line.contains(tool) && line.contains(trace)).await;
 }
 
 #[tokio::test]
@@ -15,7 +15,7 @@ async fn a_call_is_logged_under_the_trace_id_of_its_response() {
     answer.is(201);
     let trace = answer.header("x-trace-id").unwrap();
     assert_eq!(trace.len(), 32);
-    assert!(is_logged(&broker, "create_review", trace), "{}", broker.log());
+    until_logged(&broker, "create_review", trace).await;
     assert!(!broker.log().contains("secret plan"), "the log does not repeat what a caller sends");
     broker.stop_and_check().await;
 }
@@ -26,10 +26,10 @@ async fn an_error_names_its_trace_id() {
     let answer = sent(broker.rest().request("GET", "/reviews/R-99")).await;
     let body = answer.refused(404, "unknown_review");
     assert_eq!(body["trace_id"].as_str(), answer.header("x-trace-id"));
-    assert!(is_logged(&broker, "get_proposal", body["trace_id"].as_str().unwrap()), "{}", broker.log());
+    until_logged(&broker, "get_proposal", body["trace_id"].as_str().unwrap()).await;
     let refused = broker.client().try_call("claim_review", json!({ "review_id": "R-99", "reviewer_id": "ada" })).await;
     let trace = refused.unwrap_err()["trace_id"].as_str().unwrap().to_owned();
-    assert!(is_logged(&broker, "claim_review", &trace), "{}", broker.log());
+    until_logged(&broker, "claim_review", &trace).await;
     broker.stop_and_check().await;
 }
 
@@ -46,7 +46,7 @@ async fn a_valid_traceparent_becomes_the_trace_id() {
     let broker = TestBroker::start().await;
     let trace = "a".repeat(32);
     assert_eq!(call_with(&broker, &format!("00-{trace}-b7ad6b7169203331-01")).await, trace);
-    assert!(is_logged(&broker, "list_reviews", &trace), "{}", broker.log());
+    until_logged(&broker, "list_reviews", &trace).await;
     broker.stop_and_check().await;
 }
 

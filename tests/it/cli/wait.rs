@@ -44,7 +44,11 @@ async fn wait_ends_with_a_question_or_a_decision() {
     broker.command_as("bob", &["comment", "1", "-m", "on purpose?"]).stdout().await;
     let ended = waiting.await.unwrap();
     assert_eq!(ended.code, 14);
-    assert!(ended.out.contains("waits for ada (general)") && ended.out.contains("comment R-1 -m"), "{}", ended.out);
+    assert!(
+        ended.out.contains("waits for ada (general)") && ended.out.contains("countersign comment R-1 "),
+        "{}",
+        ended.out
+    );
     let asked = broker.command_as("ada", &["wait"]).finish().await;
     assert_eq!(asked.code, 14, "it is still ada's turn");
     broker.command_as("ada", &["comment", "1", "-m", "yes"]).stdout().await;

@@ -33,7 +33,7 @@ impl Shell {
         let mut command = tokio::process::Command::new("sh");
         command.arg("-c").arg(line).current_dir(&self.dir).stdin(Stdio::null()).kill_on_drop(true);
         command.env_clear().env("PATH", path).env("HOME", &self.home);
-        command.env("COUNTERSIGN_SERVER_DATA_DIR", &self.data_dir);
+        command.env("COUNTERSIGN_SERVER_DATA_DIR", &self.data_dir).env("COUNTERSIGN_SERVER_AUTO_START", "false");
         let output = tokio::time::timeout(TIMEOUT, command.output()).await;
         let output = output.unwrap_or_else(|_| panic!("{line} does not end")).unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

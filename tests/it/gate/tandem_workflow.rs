@@ -196,6 +196,8 @@ async fn in_solo_mode_no_broker_is_called_and_nothing_is_blocked() {
     std::fs::write(data_dir.join("broker.json"), note.to_string()).unwrap();
     let set_up = shell.runs("countersign init --client claude --git-hooks --gsd --yes").await;
     assert_eq!(set_up.code, 0, "{}{}", set_up.out, set_up.err);
+    // `init` registers the repository at the broker.
+    while listener.accept().is_ok() {}
     for (settings, file) in [(None, "a"), (Some(r#"{"tandem_enabled": false}"#), "b")] {
         if let Some(settings) = settings {
             repo.write(".planning/config.json", settings);

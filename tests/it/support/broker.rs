@@ -222,6 +222,12 @@ impl TestBroker {
     }
 
     /// The log of all runs of the broker.
+    /// Waits for a line of the log: the broker writes its log a moment after the answer.
+    pub(crate) async fn until_logged(&self, fits: impl Fn(&str) -> bool) -> String {
+        wait_until("a line of the log", async || self.log().lines().find(|line| fits(line)).map(str::to_owned)).await
+    }
+
+    /// What is in the log so far.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.home.path().join("stderr.log")).unwrap_or_default()
     }

@@ -132,6 +132,14 @@ export type AnchoredText = "diff" | "description";
 
 export type AppliesTo = "base" | "worktree";
 
+/** The vote that a seat has now. */
+export type ApprovalVote = {
+  at: string;
+  persona: string;
+  reviewer: string;
+  verdict: Verdict;
+};
+
 export type AuditEntry = {
   /** Who caused the event. Absent: the broker. */
   actor?: string;
@@ -1488,7 +1496,7 @@ export type ReviewedContent = {
   /** The tree that results from applying the diff to its base. */
   tree_id?: string;
   /** The votes on this content, by seat. */
-  votes: Vote2[];
+  votes: ApprovalVote[];
 };
 
 /** One reviewer process and its statistics. Response of spawn_reviewer and kill_reviewer. */
@@ -1836,14 +1844,6 @@ export type VerdictResponse = {
 export type Vote = {
   persona: string;
   verdict?: Verdict;
-};
-
-/** The vote that a seat has now. */
-export type Vote2 = {
-  at: string;
-  persona: string;
-  reviewer: string;
-  verdict: Verdict;
 };
 
 /** The work that waits in one project. */
