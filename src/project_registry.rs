@@ -60,7 +60,6 @@ impl ProjectRegistry {
             configured: config.projects.keys().cloned().collect(),
             changing: Mutex::default(),
         };
-        registry.open_registered().await;
         let mut records = Vec::new();
         for (name, project) in &config.projects {
             let opened = registry.projects.open(&project.path, project.trusted).await;
@@ -68,6 +67,7 @@ impl ProjectRegistry {
             records.push(RegisteredProject { name: name.clone(), objects: repository.objects().into(), root: None });
             registry.projects.insert(name.clone(), repository);
         }
+        registry.open_registered(&records).await?;
         registry.data_dir.register_projects(records).context("cannot record the registered repositories")?;
         if let Some((dir, repo)) = own.and_then(|dir| Some((dir, ClientRepo::find(dir)?))) {
             let name = match registry.projects.find(&repo) {
@@ -83,16 +83,19 @@ impl ProjectRegistry {
         Ok(registry)
     }
 
-    /// A repository that is gone does not prevent the start.
-    async fn open_registered(&self) {
-        for RegisteredProject { name, objects, root } in self.data_dir.registered_projects() {
-            let Some(root) = root.filter(|_| !self.configured.contains(&name)) else { continue };
+    /// Opens the repositories that were registered earlier. Names of the settings win, also for the same repository under
+    /// another name. A repository that is gone does not prevent the start.
+    async fn open_registered(&self, configured: &[RegisteredProject]) -> anyhow::Result<()> {
+        for RegisteredProject { name, objects, root } in self.data_dir.registered_projects()? {
+            let wins = |other: &RegisteredProject| other.name == name || other.objects == objects;
+            let Some(root) = root.filter(|_| !configured.iter().any(wins)) else { continue };
             match self.projects.open(&root, false).await {
                 Ok(repository) if repository.objects() == objects => self.projects.insert(name, repository),
                 Ok(_) => warn!(project = name, root = %root.display(), "another repository is in the folder now"),
                 Err(error) => warn!(project = name, root = %root.display(), %error, "the repository is gone"),
             }
         }
+        Ok(())
     }
 
     pub(crate) const fn projects(&self) -> &Projects {
@@ -123,7 +126,7 @@ impl ProjectRegistry {
         if let Some(known) = self.projects.find(&ClientRepo { root: root.clone(), objects: objects.clone() }) {
             return kept(known, wanted.as_deref());
         }
-        let (known, recorded) = (self.projects.names(), self.data_dir.registered_projects());
+        let (known, recorded) = (self.projects.names(), self.data_dir.registered_projects()?);
         // The reviews of a repository belong to its name, so no other repository gets the name while that one exists.
         let is_free = |name: &str| {
             let same_name = recorded.iter().filter(|other| other.name == name);
@@ -159,7 +162,7 @@ impl ProjectRegistry {
         if self.projects.own().is_some_and(|(own, _)| own == name) {
             return Err(RegistryError::Own(name.into()));
         }
-        let recorded = self.data_dir.registered_projects().into_iter().filter(|project| project.name == name);
+        let recorded = self.data_dir.registered_projects()?.into_iter().filter(|project| project.name == name);
         self.data_dir
             .register_projects(recorded.map(|project| RegisteredProject { root: None, ..project }).collect())?;
         self.projects.remove(name);

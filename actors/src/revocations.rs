@@ -44,10 +44,11 @@ impl Revocations {
                 return std::future::pending().await;
             }
             self.is_check_due = true;
-            if matches!(self.broker.is_still_valid(secret).await, Ok(false)) {
-                return;
+            match self.broker.is_still_valid(secret).await {
+                Ok(false) => return,
+                Ok(true) => self.is_check_due = false,
+                Err(_) => tokio::time::sleep(CHECK_INTERVAL).await,
             }
-            self.is_check_due = false;
         }
     }
 }

@@ -148,7 +148,25 @@ impl GateSettings {
         }
     }
 
-    pub(crate) fn policy(&self, source: &SourceArgs) -> Policy {
+    /// The policy for decisions by the reviews of a broker. Which repository a review belongs to must be known.
+    pub(crate) fn policy(&self, source: &SourceArgs) -> Result<Policy, GateFailure> {
+        // The data folder of this machine says nothing about the projects of another broker.
+        let projects = match source.url {
+            None => self
+                .config
+                .server
+                .data_dir
+                .registered_projects()
+                .map_err(|error| GateFailure::Unavailable(error.into()))?,
+            Some(_) => Vec::new(),
+        };
+        let projects = projects.into_iter();
+        let projects = projects.map(|project| RegisteredProject { name: project.name, objects: project.objects });
+        Ok(Policy { projects: projects.collect(), ..self.policy_for_receipts(source) })
+    }
+
+    /// The policy for decisions by receipts, which name their project themselves.
+    pub(crate) fn policy_for_receipts(&self, source: &SourceArgs) -> Policy {
         let config = &self.config;
         let git = GitSettings {
             program: config.git.program.clone(),
@@ -158,10 +176,6 @@ impl GateSettings {
             concurrency: 1,
             ..GitSettings::default()
         };
-        // The data folder of this machine says nothing about the projects of another broker.
-        let projects = if source.url.is_none() { config.server.data_dir.registered_projects() } else { Vec::new() };
-        let projects = projects.into_iter();
-        let projects = projects.map(|project| RegisteredProject { name: project.name, objects: project.objects });
         let requires_push = |text: &str| {
             let planning =
                 config::planning_config::PlanningConfig::parse(Path::new(config::planning_config::PLANNING_FILE), text);
@@ -179,7 +193,7 @@ impl GateSettings {
                 config.server.data_dir.to_path_buf(),
             ]
             .into(),
-            projects: projects.collect(),
+            projects: Vec::new(),
             project: source.project.clone(),
             workflow: Some(Workflow { file: config::planning_config::PLANNING_FILE, requires_push }),
         }
@@ -193,7 +207,7 @@ impl GateSettings {
         caller: Caller,
     ) -> Result<Gate, GateFailure> {
         let approvals = self.open_approvals(source, caller).await?;
-        Ok(Gate::open(location, approvals, self.policy(source)).await?)
+        Ok(Gate::open(location, approvals, self.policy(source)?).await?)
     }
 
     /// Signs receipts with the key of the broker's data folder.

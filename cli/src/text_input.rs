@@ -45,13 +45,14 @@ impl TextArgs {
     }
 }
 
-/// Removes `<!-- … -->`.
+/// Removes `<!-- … -->`. Text after a `<!--` without an end stays.
 pub(crate) fn without_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("<!--") {
+        let Some((_, after)) = after.split_once("-->") else { break };
         out.push_str(before);
-        rest = after.split_once("-->").map_or("", |(_, after)| after);
+        rest = after;
     }
     out + rest
 }
@@ -62,6 +63,6 @@ mod tests {
 
     #[test]
     fn comments_are_removed() {
-        assert_eq!(without_comments("a<!-- b\nc -->d<!-- e"), "ad");
+        assert_eq!(without_comments("a<!-- b\nc -->d<!-- e"), "ad<!-- e");
     }
 }

@@ -81,14 +81,19 @@ impl DataDir {
 
     /// The repositories of the broker of this folder, also of earlier runs. The gate knows by them to which repository a
     /// review belongs.
-    pub fn registered_projects(&self) -> Vec<RegisteredProject> {
-        let text = fs::read(self.join(PROJECTS)).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+    pub fn registered_projects(&self) -> io::Result<Vec<RegisteredProject>> {
+        let path = self.join(PROJECTS);
+        let read = match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(io::Error::from),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
+        read.map_err(|error| io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display())))
     }
 
     /// Records repositories. One that was recorded under the same name is replaced.
     pub fn register_projects(&self, projects: Vec<RegisteredProject>) -> io::Result<()> {
-        let mut all = self.registered_projects();
+        let mut all = self.registered_projects()?;
         all.retain(|known| projects.iter().all(|project| project.name != known.name));
         all.extend(projects);
         replace_private(&self.join(PROJECTS), &serde_json::to_vec(&all)?)

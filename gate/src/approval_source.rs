@@ -79,6 +79,10 @@ impl Gate {
     /// single start, or the file does not exist there.
     pub async fn read_signers_at_start(&self, range: &CommitRange) -> Result<Option<Signers>, GateError> {
         let CommitRange::Reachable(range) = range else { return Ok(None) };
+        // The start of A...B is where B branched off, which the author of B chooses.
+        if range.contains("...") {
+            return Ok(None);
+        }
         let revisions = self.git.resolve_revisions(range).await?;
         let [start] = revisions.excluded.as_slice() else { return Ok(None) };
         let Some(file) = self.git.read_committed_file(start, SIGNERS_FILE).await? else { return Ok(None) };

@@ -182,15 +182,17 @@ fn skip(candidate: Candidate, reason: SkipReason) -> Decision {
     Decision { candidate, outcome: Outcome::NotExamined(reason) }
 }
 
-/// The whole range as one candidate: from the parent of its first commit to its last, along the first parents.
+/// The whole range as one candidate: from the parent of its first commit to its last, along the first parents. `None` if
+/// other commits are merged into this line: an outcome for the line says nothing about them.
 fn join(commits: &[Candidate]) -> Option<Candidate> {
     let last = commits.last()?;
     let by_id: HashMap<_, _> = commits.iter().filter_map(|commit| Some((commit.commit.as_ref()?, commit))).collect();
-    let mut first = last;
+    let (mut first, mut length) = (last, 1);
     while let Some(before) = first.parents.first().and_then(|parent| by_id.get(parent)) {
-        first = before;
+        (first, length) = (before, length + 1);
     }
-    Some(Candidate { parents: first.parents.first().cloned().into_iter().collect(), ..last.clone() })
+    (length == commits.len())
+        .then(|| Candidate { parents: first.parents.first().cloned().into_iter().collect(), ..last.clone() })
 }
 
 /// How many commits could form a series, from the first on: it must be unapproved, each must be the child of the one

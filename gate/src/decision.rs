@@ -225,11 +225,12 @@ impl Gate {
         Ok(decision)
     }
 
-    /// Decides about one candidate by itself. A clean merge counts as the commits that it brings.
+    /// Decides about one candidate by itself. A merge also needs approvals for the commits that it brings.
     pub async fn decide(&mut self, candidate: Candidate) -> Result<Decision, GateError> {
         let mut decision = self.decide_without_near_misses(candidate).await?;
-        if let Outcome::Exempt(Exemption::CleanMerge) = decision.outcome
+        if decision.passes()
             && let [first, merged @ ..] = decision.candidate.parents.as_slice()
+            && !merged.is_empty()
         {
             let (merged, first) = (merged.to_vec(), first.clone());
             let brought = self.decide_commits(&merged, &[first]).await?;

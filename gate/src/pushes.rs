@@ -215,23 +215,35 @@ impl Gate {
         while let Some(parent) = line.last().and_then(|last| by_id.get(last.parents.first()?)) {
             line.push(parent);
         }
-        let Some(depth) = self.find_unapproved(&line).await? else { return Ok(None) };
+        let refused =
+            |candidate| Ok(Some(Decision { candidate, outcome: Outcome::Refused(RefusalReason::InsideSeries) }));
+        let depth = match self.find_unapproved(&line).await? {
+            FirstUnapproved::At(depth) => depth,
+            // Empty and exempt commits need no approval, so enough of them could hide what stands before them.
+            FirstUnapproved::None { approved } if before.len() >= MAX_LANDED && approved < MAX_LANDED / 2 => {
+                return refused(candidate);
+            }
+            FirstUnapproved::None { .. } => return Ok(None),
+        };
         let after = self.list(tips, std::slice::from_ref(&id), Walk::Descendants).await?;
         let after = nearest_descendants(&id, after);
         if self.is_inside_series(&line, depth, &by_id, &after).await? {
-            return Ok(Some(Decision { candidate, outcome: Outcome::Refused(RefusalReason::InsideSeries) }));
+            return refused(candidate);
         }
         Ok(None)
     }
 
-    /// The position of the first commit that is not approved by itself.
-    async fn find_unapproved(&mut self, line: &[&Candidate]) -> Result<Option<usize>, GateError> {
-        for (depth, commit) in line.iter().take(MAX_SERIES).enumerate() {
-            if !self.decide_without_near_misses((*commit).clone()).await?.passes() {
-                return Ok(Some(depth));
+    /// The first commit that is not approved by itself. The whole line is searched: an attacker can make it long.
+    async fn find_unapproved(&mut self, line: &[&Candidate]) -> Result<FirstUnapproved, GateError> {
+        let mut approved = 0;
+        for (depth, commit) in line.iter().enumerate() {
+            let decision = self.decide_without_near_misses((*commit).clone()).await?;
+            if !decision.passes() {
+                return Ok(FirstUnapproved::At(depth));
             }
+            approved += usize::from(matches!(decision.outcome, Outcome::Approved(_)));
         }
-        Ok(None)
+        Ok(FirstUnapproved::None { approved })
     }
 
     /// Whether commits before and after together are one approved change, or cancel each other out.
@@ -265,6 +277,15 @@ impl Gate {
         }
         Ok(false)
     }
+}
+
+/// Where a line of commits has its first one that is not approved by itself.
+enum FirstUnapproved {
+    At(usize),
+    /// Nowhere; so many of them are approved, and the others need no approval.
+    None {
+        approved: usize,
+    },
 }
 
 pub(crate) fn refuse(update: &PushUpdate, reason: RefusalReason) -> Decision {

@@ -159,3 +159,11 @@ fn a_statement_about_two_commits_names_none() {
     statement.subject.push(other);
     assert_eq!(statement.commit(), None);
 }
+
+#[test]
+fn a_key_that_is_there_twice_is_an_error() {
+    let key = "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+    let twice = format!("project = \"api\"\n[[keys]]\nkey = \"{key}\"\n[[keys]]\nkey = \"{key}\"\nrevoked = true\n");
+    let error = Signers::parse(&twice).unwrap_err().to_string();
+    assert!(error.contains("21fe31dfa154a261 is there twice"), "{error}");
+}

@@ -53,6 +53,12 @@ impl Signers {
         if signers.approvals == 0 {
             return Err(GateError::Signers("approvals must be at least 1".to_owned()));
         }
+        let mut ids = BTreeSet::new();
+        if let Some(twice) = signers.keys.iter().find(|signer| !ids.insert(signer.key.id())) {
+            let why =
+                format!("the key {} is there twice; keep one entry of it, with its end or revocation", twice.key.id());
+            return Err(GateError::Signers(why));
+        }
         Ok(signers)
     }
 

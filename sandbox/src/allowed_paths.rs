@@ -29,8 +29,8 @@ pub(crate) const SYSTEM: &[&str] = &[
 pub(crate) const NAME_LOOKUP: &[&str] =
     &["/run/systemd/resolve", "/run/NetworkManager", "/run/resolvconf", "/run/nscd"];
 
-pub(crate) const DEVICES: &[&str] =
-    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+/// Not the terminals in /dev/pts: they include those in which the operator types.
+pub(crate) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// The path, or if it contains hidden folders everything in it beside them. A hidden path and what is in it give nothing.
 pub(crate) fn without_hidden(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {

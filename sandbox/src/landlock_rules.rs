@@ -52,7 +52,12 @@ pub(crate) fn enter(sandbox: &Sandbox) -> Result<(), SandboxError> {
     let read = AccessFs::from_read(NEWEST);
     let shared = SYSTEM.iter().map(Path::new).chain(sandbox.shared.iter().map(PathBuf::as_path));
     let shared = shared.flat_map(|path| without_hidden(path, &hidden));
-    let ruleset = allow(ruleset, shared.chain(sandbox.readable.iter().cloned()), read)?;
+    // A reviewer's own copy is in a hidden folder. A folder around hidden ones is opened without them.
+    let readable = sandbox.readable.iter().flat_map(|path| match path.canonicalize() {
+        Ok(around) if hidden.iter().any(|hidden| hidden.starts_with(&around)) => without_hidden(&around, &hidden),
+        _ => vec![path.clone()],
+    });
+    let ruleset = allow(ruleset, shared.chain(readable), read)?;
     let ruleset = allow(ruleset, NAME_LOOKUP.iter().map(PathBuf::from), read | AccessFs::ResolveUnix)?;
     let writable = sandbox.writable.iter().cloned().chain(DEVICES.iter().map(PathBuf::from));
     let ruleset = allow(ruleset, writable, AccessFs::from_all(NEWEST))?;

@@ -110,7 +110,7 @@ async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
             }
             let location = locate(&args.config).map_err(name_repo_option)?;
             let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command)?;
-            Gate::open(&location, receipts, settings.policy(&args.source)).await?
+            Gate::open(&location, receipts, settings.policy_for_receipts(&args.source)).await?
         }
         None => open_for_command(&args.config, &args.source).await?.0,
     };

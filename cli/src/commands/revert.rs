@@ -7,7 +7,7 @@ use crate::{
     CliError,
     approval_source::SourceArgs,
     config_overrides::ConfigArgs,
-    gate_settings::{Caller, GateSettings, locate, name_repo_option},
+    gate_settings::{Caller, GateFailure, GateSettings, locate, name_repo_option},
     render::{
         clipped,
         gate::{name, short_id},
@@ -67,7 +67,7 @@ enum PatchResult {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let location = locate(&args.config).map_err(name_repo_option).map_err(CliError::usage)?;
     let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command).map_err(CliError::usage)?;
-    let policy = settings.policy(&SourceArgs::default());
+    let policy = settings.policy(&SourceArgs::default()).map_err(GateFailure::error)?;
     let mut gate = Gate::open(&location, ApprovalSource::None, policy).await?;
     let repo = gate.repo.clone();
     check_no_operation_in_progress(&repo).await?;

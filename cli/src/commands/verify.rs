@@ -4,7 +4,7 @@ use crate::{
     CliError,
     approval_source::SourceArgs,
     config_overrides::ConfigArgs,
-    gate_settings::{Caller, GateSettings, SignersArgs, locate, name_repo_option},
+    gate_settings::{Caller, GateFailure, GateSettings, SignersArgs, locate, name_repo_option},
     render::{
         clipped,
         gate::{describe, describe_near_miss, short_id, yes_or_no},
@@ -56,12 +56,15 @@ async fn verify(args: &Args) -> anyhow::Result<Report> {
     let location = locate(&args.config).map_err(name_repo_option)?;
     let settings = GateSettings::load(&args.config, Some(location.root()), Caller::Command)?;
     let path = settings.config.server.data_dir.database();
-    let source = match args.signers.source()? {
-        None if path.exists() => Some(ReadOnlyStore::open(&path).await?.into()),
-        receipts => receipts,
+    let (none, receipts) = (SourceArgs::default(), args.signers.source()?);
+    let by_database = receipts.is_none() && path.exists();
+    let has_source = by_database || receipts.is_some();
+    let mut gate = if by_database {
+        let policy = settings.policy(&none).map_err(GateFailure::error)?;
+        Gate::open(&location, ReadOnlyStore::open(&path).await?, policy).await?
+    } else {
+        Gate::open(&location, receipts.unwrap_or_default(), settings.policy_for_receipts(&none)).await?
     };
-    let has_source = source.is_some();
-    let mut gate = Gate::open(&location, source.unwrap_or_default(), settings.policy(&SourceArgs::default())).await?;
     let range = match &args.range {
         Some(range) if range.starts_with('-') => return Err(anyhow!("{range}: expected A..B or a commit")),
         Some(range) if range.contains("..") => CommitRange::Reachable(range.clone()),

@@ -78,7 +78,7 @@ pub(super) async fn pre_receive(args: PreReceive) -> Result<(), CliError> {
             return Err(GateFailure::Unreadable(error));
         }
         let mut gate = match signers.source().map_err(GateFailure::Unavailable)? {
-            Some(receipts) => Gate::open(&location, receipts, settings.policy(&source)).await?,
+            Some(receipts) => Gate::open(&location, receipts, settings.policy_for_receipts(&source)).await?,
             None => settings.open_gate(&location, &source, Caller::GitHook).await?,
         };
         let updates = PushUpdate::parse_received(&lines.map_err(GateFailure::Unreadable)?)?;
@@ -106,7 +106,7 @@ async fn open_gate(
 ) -> Result<Gate, GateFailure> {
     let settings = settings.map_err(GateFailure::Unavailable)?;
     let approvals = settings.open_approvals(&SourceArgs::default(), Caller::GitHook).await?;
-    Ok(Gate::open(&location?, approvals, settings.policy(&SourceArgs::default())).await?)
+    Ok(Gate::open(&location?, approvals, settings.policy(&SourceArgs::default())?).await?)
 }
 
 /// Prints nothing if everything is approved.

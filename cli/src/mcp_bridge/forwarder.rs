@@ -116,7 +116,9 @@ impl Forwarder {
             BrokerTarget::Found(starter) => starter,
         };
         let mut known = self.known.lock().await;
-        let note = match known.take().filter(|known| dead != Some(known.pid)) {
+        // Another program may use the port of a broker that has ended, and must not get the token of the next one.
+        let runs = |known: &RunningBroker| starter.data_dir.running_broker().as_ref() == Some(known);
+        let note = match known.take().filter(|known| dead != Some(known.pid) && runs(known)) {
             Some(note) => note,
             None => {
                 let FoundBroker { note, .. } = starter.find_or_start(&self.client).await?;

@@ -406,6 +406,18 @@ const PUSHES: &[(&str, &str)] = &[
         "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main; git checkout -q -b z main~2; git commit -q --no-verify --allow-empty -m x; git merge -q --no-ff --no-verify -m m main~1; git push -q origin z",
     ),
     (
+        "a commit and its revert, far apart",
+        "evil; for n in $(seq 17); do git commit -q --no-verify --allow-empty -m x; done; git checkout -q main~18 -- .; git commit -q --no-verify -m back; git push -q origin main:z; git push -q origin main~1:main",
+    ),
+    (
+        "a commit behind a merge that ignores it",
+        "git checkout -q -b x main~1; evil; git checkout -q main; git merge -q --no-verify -s ours -m m x; git push -q origin main:z; git checkout -q -b y origin/main; git merge -q --no-verify --no-ff -m n x; git push -q origin y:main",
+    ),
+    (
+        "an unrelated commit behind a merge that ignores it",
+        "git checkout -q --orphan x; evil; git checkout -q -f main; git merge -q --no-verify -s ours --allow-unrelated-histories -m m x; git push -q origin main; git push -q origin x:z",
+    ),
+    (
         "a commit, its revert and more",
         "evil; git revert -n HEAD; git commit -q --no-verify -m back; git commit -q --no-verify --allow-empty -m more; git push -q origin main; git push -q origin main~2:z",
     ),

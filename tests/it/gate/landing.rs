@@ -164,6 +164,13 @@ async fn changes_in_the_working_tree_are_never_overwritten() {
     let new = approved_file(&broker, "new.txt", json!({})).await;
     repo.write("new.txt", "mine\n");
     refused(&broker, &[&new], "working_tree").await;
+    // Git itself would overwrite a file that it ignores.
+    let excluded = repo.path().join(".git/info/exclude");
+    std::fs::write(&excluded, "new.txt\n").unwrap();
+    let answer = refused(&broker, &[&new], "working_tree").await;
+    assert!(text(&answer["message"]).contains("new.txt"), "{answer}");
+    assert_eq!(std::fs::read_to_string(repo.path().join("new.txt")).unwrap(), "mine\n");
+    std::fs::write(&excluded, "").unwrap();
     std::fs::remove_file(repo.path().join("new.txt")).unwrap();
     repo.write("other.txt", "staged\n");
     repo.git(&["add", "--all"]);

@@ -8,6 +8,8 @@ use std::path::Path;
 /// Git in these working trees runs without hooks. Filters run, as in every checkout: they write the files, not the commit.
 const WITHOUT_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
 const MESSAGE_CHARS: usize = 300;
+/// Their names must fit into one command line.
+const PATHS_AT_ONCE: usize = 200;
 
 /// A move of the branch, and the files that differ.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +61,10 @@ pub(super) async fn check(
 async fn check_one(repo: UserRepo, update: Move<'_>) -> anyhow::Result<Result<WorkingTree, String>> {
     let folder = tempfile::tempdir().map_err(|error| anyhow!("cannot create a scratch folder: {error}"))?;
     let copy = repo.with_copied_index(&folder.path().join("index")).await?;
-    let Err(message) = follow(&copy, update, Mode::Try).await? else {
-        return Ok(Ok(WorkingTree { repo, is_there: false }));
+    let message = match (follow(&copy, update, Mode::Try).await?, first_ignored(&copy, update.paths).await?) {
+        (Ok(()), None) => return Ok(Ok(WorkingTree { repo, is_there: false })),
+        (Err(message), _) => message,
+        (Ok(()), Some(file)) => format!("the ignored file {file} is in the way"),
     };
     // The proposer may have the approved change in its files, not staged.
     let added = add_files(&copy, update.paths).await?;
@@ -92,6 +96,20 @@ impl WorkingTree {
             }
         }
     }
+}
+
+/// A file of the change that is here, and that git would overwrite because `.gitignore` names it.
+async fn first_ignored(repo: &UserRepo, paths: &[String]) -> Result<Option<String>, GitError> {
+    for paths in paths.chunks(PATHS_AT_ONCE) {
+        let options = ["--literal-pathspecs", "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"];
+        let paths = paths.iter().map(String::as_str);
+        let output = repo.try_git(WITHOUT_HOOKS.into_iter().chain(options).chain(paths)).await?;
+        let listed = String::from_utf8_lossy(output.stdout()).into_owned();
+        if let Some(file) = listed.split('\0').find(|file| !file.is_empty()) {
+            return Ok(Some(file.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 enum Mode {
