@@ -536,6 +536,7 @@ async fn every_call_is_logged_in_one_line_with_its_ids() {
     let review = client.submit("leave a trace").await;
     client.claim(&review, "second-mind").await;
     client.refused("already_claimed", "claim_review", json!({ "review_id": "R-1", "reviewer_id": "third" })).await;
+    broker.until_logged(|line| line.contains("already_claimed")).await;
     let log = broker.log();
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("countersign::call")).collect();
     assert_eq!(lines.len(), 3, "{log}");
