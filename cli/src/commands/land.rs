@@ -56,10 +56,10 @@ pub struct Args {
     /// Land on this local branch [default: the one that the change was compared with, else the current one]
     #[arg(long, value_name = "BRANCH")]
     onto: Option<String>,
-    /// Push the branch afterwards, without a name to the remote that git would push to
+    /// Push the branch afterwards, to REMOTE [default: the remote that git would push to]
     #[arg(long, value_name = "REMOTE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     push: Option<String>,
-    /// Leave the reviews open that have landed
+    /// Do not close the reviews that landed
     #[arg(long)]
     keep_open: bool,
     /// Show what would land; move no branch and change no file
@@ -228,10 +228,10 @@ impl Lander<'_> {
             }
         }
         match &self.signer {
-            None => row.remarks.push("the receipt is not signed: the signing key is where the database is".to_owned()),
+            None => row.remarks.push("no receipt was signed: the signing key is where the database is; run `countersign receipt` there".to_owned()),
             Some(signer) => {
                 if let Err(error) = signer.attach(&self.gate.repo, &decision).await {
-                    row.remarks.push(format!("the receipt is only in the message of the commit: {error}"));
+                    row.remarks.push(format!("no receipt was signed: {error}"));
                 }
             }
         }
