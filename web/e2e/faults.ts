@@ -2,7 +2,8 @@
 import type { BrowserContext } from "@playwright/test";
 
 /** What the browser reports while a broker is down. */
-const BROKER_IS_DOWN = /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED|WebSocket connection to/;
+const BROKER_IS_DOWN =
+  /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED|WebSocket connection to|status of 503/;
 
 export class Faults {
   readonly found: string[] = [];
@@ -15,7 +16,7 @@ export class Faults {
     this.expected.push(...patterns);
   }
 
-  /** From now on, the broker may be down for a while. */
+  /** From now on, the broker may be down for a while. One that stops answers what it no longer begins with 503. */
   expectBrokerDown() {
     this.expect(BROKER_IS_DOWN);
   }
