@@ -83,7 +83,7 @@ pub struct Files {
     pub affected_files: Vec<AffectedFile>,
     /// The number of all affected files.
     pub affected_files_total: usize,
-    /// Only if affected_files is cut: get_proposal returns the following files with files_from=<this number>.
+    /// Only if affected_files is cut: get_proposal returns the following files with files_from set to this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_files_from: Option<usize>,
     /// What a reviewer should check twice: symlinks, mode changes, agent or CI configuration, hidden characters.

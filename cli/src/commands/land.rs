@@ -228,7 +228,10 @@ impl Lander<'_> {
             }
         }
         match &self.signer {
-            None => row.remarks.push("no receipt was signed: the signing key is where the database is; run `countersign receipt` there".to_owned()),
+            None => row.remarks.push(
+                "no receipt was signed: the signing key is where the database is; run `countersign receipt` there"
+                    .to_owned(),
+            ),
             Some(signer) => {
                 if let Err(error) = signer.attach(&self.gate.repo, &decision).await {
                     row.remarks.push(format!("no receipt was signed: {error}"));

@@ -18,12 +18,12 @@ const MAX_APPROVED: i64 = 50;
 const MAX_OPEN: i64 = 1000;
 
 impl Reader {
-    /// As [`list`].
+    /// Like [`ReadOnlyStore::list_approvals`](crate::read_only_database::ReadOnlyStore::list_approvals).
     pub async fn list_approvals(&self, filter: &ApprovalFilter, limit: i64) -> Result<Vec<ReviewFiles>, StoreError> {
         list(&mut *self.pool.acquire().await?, filter, limit).await
     }
 
-    /// As [`find`].
+    /// Like [`ReadOnlyStore::find_reviewed_content`](crate::read_only_database::ReadOnlyStore::find_reviewed_content).
     pub async fn find_reviewed_content(&self, number: ReviewNumber) -> Result<Option<ReviewedContent>, StoreError> {
         find(&mut *self.pool.acquire().await?, number).await
     }

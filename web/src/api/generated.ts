@@ -208,7 +208,7 @@ export type ClaimResponse = {
   intent: string;
   /** What to do next. */
   next: string;
-  /** Only if affected_files is cut: get_proposal returns the following files with files_from=<this number>. */
+  /** Only if affected_files is cut: get_proposal returns the following files with files_from set to this number. */
   next_files_from?: number;
   number: ReviewNumber;
   /** Git's stable patch-id of the diff. */
@@ -300,7 +300,7 @@ export type CreateReviewResponse = {
   has_diff: boolean;
   /** What to do next. */
   next: string;
-  /** Only if affected_files is cut: get_proposal returns the following files with files_from=<this number>. */
+  /** Only if affected_files is cut: get_proposal returns the following files with files_from set to this number. */
   next_files_from?: number;
   number: ReviewNumber;
   /** The panel rules of the broker's settings that chose these personas. Absent if you named the personas. */
@@ -1102,7 +1102,7 @@ export type ProposalResponse = {
   next?: string;
   /** Pass it as `cursor` for the next page. Absent on the last page. */
   next_cursor?: string;
-  /** Only if affected_files is cut: get_proposal returns the following files with files_from=<this number>. */
+  /** Only if affected_files is cut: get_proposal returns the following files with files_from set to this number. */
   next_files_from?: number;
   number: ReviewNumber;
   /** Open issues and suggestions, the most severe first, as many as fit. list_issues returns all. */
