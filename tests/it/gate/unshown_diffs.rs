@@ -44,7 +44,7 @@ fn hostile() -> Vec<(&'static str, String)> {
             "makes a file executable and gives a wrong old mode",
             EDIT.replace("--- a", "old mode 100755\nnew mode 100755\n--- a"),
         ),
-        ("claims a change of mode that is none", "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n".into()),
+        ("states a change of mode to the mode that the file has", "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n".into()),
         ("changes a link as if it was a text", "--- a/link\n+++ b/link\n@@ -1 +1 @@\n-code\n\\ No newline at end of file\n+/etc\n\\ No newline at end of file\n".into()),
         (
             "renames a file twice",

@@ -7,8 +7,8 @@ use git::GitError;
 /// The branch that a broker compares others with: the main branch of the remote, or one of these.
 const MAIN_BRANCHES: [&str; 2] = ["main", "master"];
 
-/// The branch, or why there is none: the given one, otherwise the one that the change was compared with, otherwise the one
-/// that is checked out.
+/// Chooses the branch to land on: the given one, else the one that the change was compared with, else the one that is
+/// checked out. The inner error says why no branch was found.
 pub(super) async fn find(
     gate: &Gate,
     review: &ReviewedContent,
