@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use git::Walk;
 
+use crate::approval_search::Search;
 use crate::{Approval, Candidate, Decision, Exemption, Gate, GateError, Outcome, SkipReason};
 
 /// The most commits that are examined at once.
@@ -57,10 +58,8 @@ impl Gate {
         let mut decisions: Vec<Decision> = Vec::new();
         while decisions.len() < count {
             let candidate = commits[decisions.len()].clone();
-            let mut next = match of_tree {
-                Some(_) => self.decide_by_tree(candidate).await?,
-                None => self.decide_without_near_misses(candidate).await?,
-            };
+            let search = if of_tree.is_some() { Search::SameBaseAndTree } else { Search::All };
+            let mut next = self.decide_by(candidate, search).await?;
             if !next.passes() && whole_outcome.is_none() {
                 whole_outcome = match whole.as_ref().filter(|_| count > 1) {
                     Some(whole) => Some(self.decide_series(whole, count).await?),

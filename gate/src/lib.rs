@@ -9,6 +9,7 @@
 //! else: neither variables nor the configuration of the repository (docs/adr/0030). An error is the third answer: the gate
 //! could not tell.
 
+mod approval_search;
 mod approval_source;
 mod candidate;
 mod commit_approvals;

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 
 use domain::approvals::ReviewedContent;
 
-use crate::decision::{Comparison, Decision, Difference, Gate, Outcome, paths_of};
+use crate::approval_search::{Comparison, paths_of};
+use crate::decision::{Decision, Difference, Gate, Outcome};
 use crate::{Candidate, GateError, ReceiptFault};
 
 const MAX_NEAR_MISSES: usize = 3;
