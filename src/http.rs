@@ -9,19 +9,19 @@ mod connections;
 mod debug_actors;
 mod local_peer;
 mod metrics;
-mod own_callers;
 mod problem_details;
 mod request_guard;
 pub mod rest;
 mod sign_in;
 mod sse;
+mod tokenless_callers;
 mod web_page;
 mod ws;
 
 pub use connections::{Activity, Limits, serve};
-pub use own_callers::TokenlessCallers;
 pub use request_guard::RequestGuard;
 pub use sign_in::SignIn;
+pub use tokenless_callers::TokenlessCallers;
 
 use crate::{broker_identity::BrokerIdentity, live_events::Events, mcp, service::Service};
 use ::actors::Broker;

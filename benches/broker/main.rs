@@ -11,7 +11,7 @@ mod database_size;
 mod diff_check;
 mod foreign_load;
 mod history_queries;
-mod instructions;
+mod instruction_counts;
 mod large_diff;
 mod lives;
 mod load_generator;
@@ -182,7 +182,7 @@ async fn run(options: &Options) -> Result<bool, String> {
             "memory" => memory_per_review::report(report, effort).await,
             "scale" => database_size::report(report, effort).await,
             "history" => history_queries::report(report, effort).await,
-            _ => instructions::report(report, &committed("instructions.json"), options.is_new_baseline).await?,
+            _ => instruction_counts::report(report, &committed("instructions.json"), options.is_new_baseline).await?,
         }
     }
     all.summary();

@@ -1,4 +1,4 @@
-//! A git repository with many files, and diffs of about 5 KB for it.
+//! Creates the git repository of the benchmarks, which has many files, and diffs of about 5 KB each that apply to it.
 
 use testkit::Repo;
 

@@ -1,5 +1,5 @@
-//! Types for the verdicts a reviewer can give, what each requires, and the request that submits one with its findings
-//! and cost.
+//! The verdicts that a reviewer can give, and the rules for what each must contain: a reason, findings, and the tokens and
+//! money that the review cost.
 
 use crate::finding::{BadFinding, NewFinding, RawFinding, validate_findings};
 use schemars::JsonSchema;

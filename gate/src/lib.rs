@@ -17,7 +17,7 @@ mod commit_ranges;
 mod decision;
 mod error;
 mod landed_commits;
-mod landing;
+mod landing_decision;
 mod near_misses;
 mod policy;
 mod public_key;
@@ -36,7 +36,7 @@ pub use decision::{Approval, Decision, Difference, Exemption, Gate, Outcome, Ref
 pub use domain::approvals::ReviewedContent;
 pub use error::GateError;
 pub use landed_commits::RecentHistory;
-pub use landing::{Landing, LandingOutcome, LandingRefusal};
+pub use landing_decision::{Landing, LandingOutcome, LandingRefusal};
 pub use near_misses::NearMiss;
 pub use policy::{Policy, RegisteredProject, Workflow};
 pub use public_key::PublicKey;

@@ -11,6 +11,7 @@
 
 mod apply;
 mod check_cache;
+mod commit_to_branch;
 mod discovery;
 mod engine;
 mod engine_first;
@@ -18,7 +19,6 @@ mod error;
 mod file_reader;
 mod hidden_changes;
 mod history;
-mod landing;
 mod notes;
 mod process;
 mod repository;
@@ -28,12 +28,12 @@ mod tree_diff;
 mod user_working_tree;
 
 pub use apply::SubmittedDiff;
+pub use commit_to_branch::{BranchUpdate, NewCommit, Person};
 pub use discovery::{ClientRepo, RepoLocation};
 pub use engine_first::{AnswerCounts, EngineState};
 pub use error::GitError;
 pub use file_reader::{FileContent, FileVersions};
 pub use history::{CommitRecord, RemoteRefs, Revisions, Walk};
-pub use landing::{BranchUpdate, NewCommit, Person};
 pub use notes::Note;
 pub use process::Output;
 pub use repository::{GitSettings, Repository};

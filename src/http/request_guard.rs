@@ -8,9 +8,10 @@ use super::{
     Route,
     caller_quota::CallerQuota,
     connections::{Connection, Peer},
-    own_callers::{self, TokenlessCallers},
     problem_details::{problem, unavailable},
-    sign_in, web_page,
+    sign_in,
+    tokenless_callers::{self, TokenlessCallers},
+    web_page,
 };
 use crate::{
     one_time_code::{CodeHolder, OneTimeCodes},
@@ -189,7 +190,7 @@ impl RequestGuard {
             return Ok(holder);
         }
         if let (Some(broker), Some(peer)) = (&self.broker, peer) {
-            own_callers::refuse_reviewers(broker, peer, holder.caller.as_ref()).await?;
+            tokenless_callers::refuse_reviewers(broker, peer, holder.caller.as_ref()).await?;
         }
         let is_operators = matches!(required, RequiredRole::Operator | RequiredRole::AllProjectsOperator);
         match &holder.caller {

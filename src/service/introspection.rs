@@ -1,4 +1,4 @@
-//! Operations for operators that read personas, settings and the actor tree.
+//! Reads personas, settings and the actor tree for an operator.
 
 use super::{Call, error::CallError};
 use actors::actor_tree_report::MAX_LISTED_REVIEWS;

@@ -1,5 +1,5 @@
-//! Loads the parts of a review that the prompt of a one-shot or dedicated reviewer contains: the proposal, the last
-//! verdict of its seat, open findings and the discussion.
+//! Loads the parts of a review that go into a reviewer's prompt: the proposal, the reviewer's last verdict, open findings
+//! and the discussion.
 
 use super::prompt_quoting::{MAX_DIFF_BYTES, MAX_TEXT_BYTES, QuotedPrompt};
 use crate::{error::BrokerError, submission::Submissions};

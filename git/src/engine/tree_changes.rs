@@ -1,4 +1,5 @@
-//! Lists the files in which two trees differ, and finds a file of a tree that no other check has read yet.
+//! Lists the files in which two git trees differ, and finds the file at a path of a tree. Both check every tree that they
+//! read.
 
 use std::cmp::Ordering;
 

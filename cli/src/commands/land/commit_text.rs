@@ -1,4 +1,4 @@
-//! The message, author and committer of a commit that `land` makes.
+//! Composes the message, author and committer of the commit that `countersign land` makes.
 
 use anyhow::{Context as _, anyhow};
 use domain::text::is_hidden;

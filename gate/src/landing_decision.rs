@@ -1,4 +1,5 @@
-//! Decides whether exactly the approved content of a review can become the next commit of a branch.
+//! Decides, before `countersign land` makes the commit, whether the branch plus the approved diff gives exactly the tree
+//! that was approved.
 
 use domain::ids::ReviewNumber;
 use domain::review::DiffCheck;
