@@ -65,17 +65,7 @@ CREATE TABLE reviews (
                                                                            OR status = 'in_review')),
     -- the event that last made a seat claimable
     queued_seq           INTEGER NOT NULL,
-    -- For statistics, so that they read one row per review and not its log. The columns `<status>_ms` hold the time spent
-    -- in past stays; the current stay began at `updated_at_ms`. Only closing ends `rejected` and `cancelled`.
-    first_claimed_at_ms  INTEGER,
-    first_verdict_at_ms  INTEGER,
-    decided_at_ms        INTEGER,
-    closed_at_ms         INTEGER,
-    pending_ms           INTEGER NOT NULL DEFAULT 0,
-    claimed_ms           INTEGER NOT NULL DEFAULT 0,
-    in_review_ms         INTEGER NOT NULL DEFAULT 0,
-    changes_requested_ms INTEGER NOT NULL DEFAULT 0,
-    approved_ms          INTEGER NOT NULL DEFAULT 0,
+    decided_at_ms        INTEGER GENERATED ALWAYS AS (body ->> '$.times.decided_at') VIRTUAL,
     CONSTRAINT approval_is_for_the_active_content CHECK (status <> 'approved' OR approved_hash = content_hash)
 ) STRICT;
 
@@ -220,6 +210,96 @@ CREATE TABLE counter_patches (
 ) STRICT;
 
 CREATE INDEX counter_patches_pending ON counter_patches (review) WHERE status = 'pending';
+
+-- Running figures, so that statistics do not read every review. The transaction that writes a change adds what it changes.
+-- Each row is about the reviews submitted on a day (in days since 1970; -1: all days), of a project ('': none) and of a
+-- category ('none'). The names are those of `ReviewSum` and `WorkSum` in the domain.
+CREATE TABLE review_figures (
+    day                     INTEGER NOT NULL,
+    project                 TEXT    NOT NULL,
+    category                TEXT    NOT NULL,
+    reviews                 INTEGER NOT NULL,
+    escalated               INTEGER NOT NULL,
+    approved                INTEGER NOT NULL,
+    rejected                INTEGER NOT NULL,
+    cancelled               INTEGER NOT NULL,
+    approved_in_first_round INTEGER NOT NULL,
+    auto_rejections         INTEGER NOT NULL,
+    pending_now             INTEGER NOT NULL,
+    claimed_now             INTEGER NOT NULL,
+    in_review_now           INTEGER NOT NULL,
+    changes_requested_now   INTEGER NOT NULL,
+    approved_now            INTEGER NOT NULL,
+    rejected_now            INTEGER NOT NULL,
+    cancelled_now           INTEGER NOT NULL,
+    closed_now              INTEGER NOT NULL,
+    pending_entered         INTEGER NOT NULL,
+    claimed_entered         INTEGER NOT NULL,
+    in_review_entered       INTEGER NOT NULL,
+    changes_requested_entered INTEGER NOT NULL,
+    approved_entered        INTEGER NOT NULL,
+    rejected_entered        INTEGER NOT NULL,
+    cancelled_entered       INTEGER NOT NULL,
+    pending_spent_ms        INTEGER NOT NULL,
+    claimed_spent_ms        INTEGER NOT NULL,
+    in_review_spent_ms      INTEGER NOT NULL,
+    changes_requested_spent_ms INTEGER NOT NULL,
+    approved_spent_ms       INTEGER NOT NULL,
+    rejected_spent_ms       INTEGER NOT NULL,
+    cancelled_spent_ms      INTEGER NOT NULL,
+    pending_since_ms        INTEGER NOT NULL,
+    claimed_since_ms        INTEGER NOT NULL,
+    in_review_since_ms      INTEGER NOT NULL,
+    changes_requested_since_ms INTEGER NOT NULL,
+    approved_since_ms       INTEGER NOT NULL,
+    rejected_since_ms       INTEGER NOT NULL,
+    cancelled_since_ms      INTEGER NOT NULL,
+    PRIMARY KEY (day, project, category)
+) STRICT, WITHOUT ROWID;
+
+-- How many reviews have a value, and the sum of these values before they were rounded.
+CREATE TABLE review_distributions (
+    day      INTEGER NOT NULL,
+    project  TEXT    NOT NULL,
+    category TEXT    NOT NULL,
+    measure  TEXT    NOT NULL,
+    value    INTEGER NOT NULL,
+    reviews  INTEGER NOT NULL,
+    total    INTEGER NOT NULL,
+    PRIMARY KEY (day, project, category, measure, value)
+) STRICT, WITHOUT ROWID;
+
+-- Verdicts and findings of a reviewer for a persona.
+CREATE TABLE work_figures (
+    day                     INTEGER NOT NULL,
+    project                 TEXT    NOT NULL,
+    category                TEXT    NOT NULL,
+    persona                 TEXT    NOT NULL,
+    reviewer                TEXT    NOT NULL,
+    reviews                 INTEGER NOT NULL,
+    reviews_of_persona      INTEGER NOT NULL,
+    reviews_of_reviewer     INTEGER NOT NULL,
+    timed_votes             INTEGER NOT NULL,
+    vote_ms                 INTEGER NOT NULL,
+    input_tokens            INTEGER NOT NULL,
+    output_tokens           INTEGER NOT NULL,
+    cost_micro_usd          INTEGER NOT NULL,
+    with_cost               INTEGER NOT NULL,
+    suggestions             INTEGER NOT NULL,
+    approved_given          INTEGER NOT NULL,
+    changes_requested_given INTEGER NOT NULL,
+    comment_given           INTEGER NOT NULL,
+    rejected_given          INTEGER NOT NULL,
+    low_issues              INTEGER NOT NULL,
+    medium_issues           INTEGER NOT NULL,
+    high_issues             INTEGER NOT NULL,
+    critical_issues         INTEGER NOT NULL,
+    open_issues             INTEGER NOT NULL,
+    fixed_issues            INTEGER NOT NULL,
+    wont_fix_issues         INTEGER NOT NULL,
+    duplicate_issues        INTEGER NOT NULL,
+    PRIMARY KEY (day, project, category, persona, reviewer)
+) STRICT, WITHOUT ROWID;
 
 -- The log of reviews and of the reviewer pool. Both share one sequence, so that a follower needs one cursor.
 CREATE TABLE events (

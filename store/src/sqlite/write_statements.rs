@@ -1,10 +1,15 @@
 //! SQL statements that write a review, its events and its findings. All of them are prepared when the database is
 //! opened, so a statement that does not match the schema fails at the start and not during a review.
 
-use super::{browser_sessions, reviewer_pool, webhooks};
-use crate::{Change, StoreError};
+use super::{
+    browser_sessions,
+    figures::{self, FigureChanges},
+    reviewer_pool, webhooks,
+};
+use crate::{Change, StoreError, database_change::claimed_at};
 use domain::{
     content::{Content, ContentHash},
+    figures::Worker,
     identity::identity_key,
     ids::VALIDATOR,
     review::{Event, LoggedEvent, Review, VerdictGiven},
@@ -21,21 +26,8 @@ const INSERT_REVIEW: &str =
     "INSERT INTO reviews (number, body, id, project, category, priority, queued_seq, free_seats, proposer, status)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-/// In an assignment, a column has the value before the update.
-const UPDATE_REVIEW_IF_VERSION: &str =
-    "UPDATE reviews SET body = ?3, status = ?8, queued_seq = coalesce(?4, queued_seq),
-    free_seats = ?5, first_claimed_at_ms = coalesce(first_claimed_at_ms, ?6),
-    first_verdict_at_ms = coalesce(first_verdict_at_ms, ?7),
-    decided_at_ms = CASE WHEN status = ?8 OR ?8 = 'closed' THEN decided_at_ms
-                         WHEN ?8 = 'approved' OR ?8 = 'rejected' OR ?8 = 'cancelled' THEN ?9 END,
-    closed_at_ms = CASE WHEN ?8 = 'closed' THEN coalesce(closed_at_ms, ?9) END,
-    pending_ms = pending_ms + CASE WHEN status = 'pending' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
-    claimed_ms = claimed_ms + CASE WHEN status = 'claimed' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
-    in_review_ms = in_review_ms + CASE WHEN status = 'in_review' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
-    changes_requested_ms = changes_requested_ms
-                           + CASE WHEN status = 'changes_requested' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
-    approved_ms = approved_ms + CASE WHEN status = 'approved' THEN max(0, ?9 - updated_at_ms) ELSE 0 END
-    WHERE number = ?1 AND version = ?2";
+const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET body = ?3, status = ?4,
+    queued_seq = coalesce(?5, queued_seq), free_seats = ?6 WHERE number = ?1 AND version = ?2";
 
 const UPSERT_SEARCH: &str = "INSERT INTO review_search (review, intent, branch) VALUES (?1, ?2, ?3)
     ON CONFLICT (review) DO UPDATE SET intent = excluded.intent, branch = excluded.branch";
@@ -109,7 +101,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     connection.pragma_update(None, "cache_size", -16_384)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    let others = [webhooks::STATEMENTS, reviewer_pool::STATEMENTS, browser_sessions::STATEMENTS];
+    let figures = figures::statements();
+    let others = [webhooks::STATEMENTS, reviewer_pool::STATEMENTS, browser_sessions::STATEMENTS, &figures];
     let statements = || ALL.iter().chain(others.into_iter().flatten());
     connection.set_prepared_statement_cache_capacity(statements().count() * 2);
     for sql in statements() {
@@ -170,17 +163,13 @@ pub(super) fn update_review_if_version(
     queued_seq: Option<u64>,
 ) -> Result<(), StoreError> {
     let review = &change.review;
-    let first_at = |is: fn(&Event) -> bool| change.events.iter().find(|recorded| is(&recorded.event)).map(|it| it.at.0);
     let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
         review.number.0,
         version,
         change.body,
+        review.status.as_str(),
         queued_seq,
         review.free_seats().count(),
-        first_at(|event| matches!(event, Event::Claimed { .. })),
-        first_at(|event| matches!(event, Event::VerdictGiven(given) if given.verdict.is_vote())),
-        review.status.as_str(),
-        review.updated_at.0,
     ])?;
     match changed {
         1 => Ok(()),
@@ -237,6 +226,7 @@ pub(super) fn write_event_rows(
     connection: &Connection,
     change: &Change,
     recorded: &LoggedEvent,
+    figures: &mut FigureChanges,
 ) -> Result<(), StoreError> {
     let review = change.review.number.0;
     match &recorded.event {
@@ -249,7 +239,11 @@ pub(super) fn write_event_rows(
             upsert_round(connection, change, round.number, recorded)?;
             drop_patches(connection, review)
         }
-        Event::VerdictGiven(given) => insert_verdict(connection, change, recorded, given),
+        Event::VerdictGiven(given) => {
+            let worker = Worker { persona: given.persona.clone(), reviewer: given.by.clone() };
+            figures.count_review_of(connection, change, &worker)?;
+            insert_verdict(connection, change, recorded, given)
+        }
         Event::MessageAdded { persona, to, role, by, round, body, anchor, metadata, requeued, .. } => {
             let anchor = anchor.as_ref().map(serde_json::to_string).transpose()?;
             let metadata = metadata.as_ref().map(ToString::to_string);
@@ -340,8 +334,7 @@ fn insert_verdict(
     let review = change.review.number.0;
     let VerdictGiven { round, persona, by, .. } = given;
     let metrics = given.metrics.as_ref().map(serde_json::to_string).transpose()?;
-    let seat = change.review.seats.iter().find(|seat| seat.persona == *persona);
-    let claimed_at = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.at.0);
+    let claimed_at = claimed_at(&change.review, persona).map(|at| at.0);
     connection.prepare_cached(INSERT_VERDICT)?.execute(params![
         review,
         recorded.version,
