@@ -7,7 +7,7 @@ use domain::{
     credential::SecretHash,
     figures::{Cohort, Figures, ReviewSum, WorkSums, Worker},
     finding::{Finding, FindingNumber},
-    review::{Event, LoggedEvent, Review, VerdictGiven},
+    review::{Event, LoggedEvent, PatchStatus, Review, Seat, VerdictGiven},
     reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},
     waiting_on::waiting_on,
@@ -21,7 +21,8 @@ pub struct Change {
     pub(crate) review: Arc<Review>,
     /// JSON, here and below: the caller serialises, because the writing thread is shared by all callers.
     pub(crate) body: String,
-    pub(crate) seats: Vec<String>,
+    /// The seats that the events changed, with their positions.
+    pub(crate) seats: Vec<(usize, String)>,
     pub(crate) events: Vec<LoggedEvent>,
     pub(crate) payloads: Vec<String>,
     pub(crate) waiting_on: String,
@@ -30,6 +31,8 @@ pub struct Change {
     pub content: Option<Arc<Content>>,
     /// The text of the counter-patch that the events offer.
     pub patch: Option<Arc<str>>,
+    /// A counter-patch was pending before the events.
+    pub(crate) had_pending_patch: bool,
     /// Number and body of the findings that the events changed.
     pub(crate) findings: Vec<(i64, String)>,
     pub(crate) cohort: Cohort,
@@ -46,7 +49,11 @@ impl Change {
         events: Vec<LoggedEvent>,
         tick: Tick,
     ) -> Result<Self, StoreError> {
-        let seats = review.seats.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
+        let is_new =
+            |(position, seat): &(usize, &Seat)| before.and_then(|before| before.seats.get(*position)) != Some(*seat);
+        let seat_body = |(position, seat)| Ok((position, serde_json::to_string::<Seat>(seat)?));
+        let seats =
+            review.seats.iter().enumerate().filter(is_new).map(seat_body).collect::<Result<_, serde_json::Error>>()?;
         let payload = |recorded: &LoggedEvent| serde_json::to_string(&recorded.event);
         let payloads = events.iter().map(payload).collect::<Result<_, _>>()?;
         let touched: BTreeSet<_> =
@@ -64,6 +71,7 @@ impl Change {
             tick,
             content: None,
             patch: None,
+            had_pending_patch: before.is_some_and(has_pending_patch),
             findings,
             cohort: Cohort::of(&review),
             figures,
@@ -75,6 +83,10 @@ impl Change {
     pub fn review(&self) -> &Arc<Review> {
         &self.review
     }
+}
+
+fn has_pending_patch(review: &Review) -> bool {
+    review.seats.iter().filter_map(|seat| seat.patch.as_ref()).any(|patch| patch.status == PatchStatus::Pending)
 }
 
 fn find_all<'a>(review: &'a Review, numbers: &'a BTreeSet<FindingNumber>) -> impl Iterator<Item = &'a Arc<Finding>> {

@@ -33,7 +33,7 @@ const UPSERT_SEARCH: &str = "INSERT INTO review_search (review, intent, branch) 
     ON CONFLICT (review) DO UPDATE SET intent = excluded.intent, branch = excluded.branch";
 
 const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body, persona) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (review, position) DO UPDATE SET body = excluded.body WHERE body <> excluded.body";
+    ON CONFLICT (review, position) DO UPDATE SET body = excluded.body";
 
 const INSERT_SPELLING_IF_NEW: &str = "INSERT INTO spellings (name, key) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
 
@@ -57,8 +57,6 @@ const INSERT_PATCH: &str = "INSERT INTO counter_patches (review, id, round, pers
 
 const DECIDE_PATCH_IF_PENDING: &str =
     "UPDATE counter_patches SET status = ?3 WHERE review = ?1 AND id = ?2 AND status = 'pending'";
-
-const HAS_PENDING_PATCH: &str = "SELECT 1 FROM counter_patches WHERE review = ?1 AND status = 'pending' LIMIT 1";
 
 const DROP_PATCHES_WITHOUT_SEAT: &str = "UPDATE counter_patches SET status = 'dropped'
     WHERE review = ?1 AND status = 'pending'
@@ -85,7 +83,6 @@ const ALL: &[&str] = &[
     INSERT_MESSAGE,
     INSERT_PATCH,
     DECIDE_PATCH_IF_PENDING,
-    HAS_PENDING_PATCH,
     DROP_PATCHES_WITHOUT_SEAT,
     UPSERT_FINDING,
     SAVE_BOOT,
@@ -179,7 +176,8 @@ pub(super) fn update_review_if_version(
 
 pub(super) fn upsert_seats(connection: &Connection, change: &Change) -> Result<(), StoreError> {
     let mut statement = connection.prepare_cached(UPSERT_SEAT)?;
-    for (position, (body, seat)) in change.seats.iter().zip(&change.review.seats).enumerate() {
+    for (position, body) in &change.seats {
+        let Some(seat) = change.review.seats.get(*position) else { continue };
         let claimed_by = seat.claim.as_ref().map(|claim| claim.by.as_str());
         for name in [claimed_by, seat.assigned.as_deref()].into_iter().flatten() {
             insert_spelling(connection, name)?;
@@ -237,7 +235,7 @@ pub(super) fn write_event_rows(
         Event::Revised { round, .. } => {
             upsert_search(connection, &change.review)?;
             upsert_round(connection, change, round.number, recorded)?;
-            drop_patches(connection, review)
+            drop_patches(connection, change)
         }
         Event::VerdictGiven(given) => {
             let worker = Worker { persona: given.persona.clone(), reviewer: given.by.clone() };
@@ -260,12 +258,12 @@ pub(super) fn write_event_rows(
                 metadata,
                 recorded.at.0,
             ])?;
-            if requeued.is_some() { drop_patches(connection, review) } else { Ok(()) }
+            if requeued.is_some() { drop_patches(connection, change) } else { Ok(()) }
         }
         Event::CounterPatchAccepted { patch, .. } => {
             decide_patch(connection, review, *patch, "accepted")?;
             upsert_round(connection, change, change.review.round.number, recorded)?;
-            drop_patches(connection, review)
+            drop_patches(connection, change)
         }
         Event::Rebased { .. } => upsert_round(connection, change, change.review.round.number, recorded),
         Event::CounterPatchRejected { patch, .. } => decide_patch(connection, review, *patch, "rejected"),
@@ -286,9 +284,9 @@ pub(super) fn write_event_rows(
                 recorded.at.0,
                 None::<i64>,
             ])?;
-            drop_patches(connection, review)
+            drop_patches(connection, change)
         }
-        Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, review),
+        Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, change),
         Event::Claimed { .. }
         | Event::ReservationEnded { .. }
         | Event::ClaimRenewed { .. }
@@ -354,7 +352,7 @@ fn insert_verdict(
         let diff = change.patch.as_deref().ok_or_else(|| StoreError::Write("the counter-patch has no text".into()))?;
         let row = params![review, recorded.version, round, persona, by, diff, recorded.at.0];
         connection.prepare_cached(INSERT_PATCH)?.execute(row)?;
-        drop_patches(connection, review)?;
+        drop_patches(connection, change)?;
     }
     Ok(())
 }
@@ -365,9 +363,9 @@ fn decide_patch(connection: &Connection, review: i64, id: u64, status: &str) -> 
 }
 
 /// Marks pending counter-patches as dropped if no seat refers to them any more.
-fn drop_patches(connection: &Connection, review: i64) -> Result<(), StoreError> {
-    if connection.prepare_cached(HAS_PENDING_PATCH)?.exists([review])? {
-        connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([review])?;
+fn drop_patches(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+    if change.had_pending_patch || change.patch.is_some() {
+        connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([change.review.number.0])?;
     }
     Ok(())
 }
