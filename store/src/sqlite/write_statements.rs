@@ -23,17 +23,23 @@ const INSERT_CONTENT_IF_NEW: &str =
     removed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (hash) DO NOTHING";
 
 const INSERT_REVIEW: &str =
-    "INSERT INTO reviews (number, body, id, project, category, priority, queued_seq, free_seats, proposer, status)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    "INSERT INTO reviews (number, body, version, status, queued_seq, free_seats, round, content_hash, approved_hash,
+    escalated_for, updated_at_ms, id, project, category, priority, proposer, created_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
 
-const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET body = ?3, status = ?4,
-    queued_seq = coalesce(?5, queued_seq), free_seats = ?6 WHERE number = ?1 AND version = ?2";
+const UPDATE_REVIEW_IF_VERSION: &str =
+    "UPDATE reviews SET body = ?2, version = ?3, status = ?4, queued_seq = coalesce(?5, queued_seq), free_seats = ?6,
+    round = ?7, content_hash = ?8, approved_hash = ?9, escalated_for = ?10, updated_at_ms = ?11
+    WHERE number = ?1 AND version = ?12";
 
 const UPSERT_SEARCH: &str = "INSERT INTO review_search (review, intent, branch) VALUES (?1, ?2, ?3)
     ON CONFLICT (review) DO UPDATE SET intent = excluded.intent, branch = excluded.branch";
 
-const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body, persona) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (review, position) DO UPDATE SET body = excluded.body";
+const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, persona, body, claimed_by, lease_ends_tick, vote,
+    reserved_for, reserved_until_tick) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    ON CONFLICT (review, position) DO UPDATE SET body = excluded.body, claimed_by = excluded.claimed_by,
+    lease_ends_tick = excluded.lease_ends_tick, vote = excluded.vote, reserved_for = excluded.reserved_for,
+    reserved_until_tick = excluded.reserved_until_tick";
 
 const INSERT_SPELLING_IF_NEW: &str = "INSERT INTO spellings (name, key) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
 
@@ -131,14 +137,21 @@ pub(super) fn insert_review(connection: &Connection, change: &Change, queued_seq
     connection.prepare_cached(INSERT_REVIEW)?.execute(params![
         review.number.0,
         change.body,
+        review.version,
+        review.status.as_str(),
+        queued_seq,
+        review.free_seats().count(),
+        review.round.number,
+        review.round.content_hash.0,
+        review.approved_hash.as_ref().map(|hash| &hash.0),
+        review.escalated.map(|escalated| escalated.why.as_str()),
+        review.updated_at.0,
         review.id.to_string(),
         review.proposer.project,
         review.category.map(|category| category.as_str()),
         review.priority.rank(),
-        queued_seq,
-        review.free_seats().count(),
         review.proposer.identity(),
-        review.status.as_str(),
+        review.created_at.0,
     ])?;
     insert_spelling(connection, review.proposer.identity())
 }
@@ -162,11 +175,17 @@ pub(super) fn update_review_if_version(
     let review = &change.review;
     let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
         review.number.0,
-        version,
         change.body,
+        review.version,
         review.status.as_str(),
         queued_seq,
         review.free_seats().count(),
+        review.round.number,
+        review.round.content_hash.0,
+        review.approved_hash.as_ref().map(|hash| &hash.0),
+        review.escalated.map(|escalated| escalated.why.as_str()),
+        review.updated_at.0,
+        version,
     ])?;
     match changed {
         1 => Ok(()),
@@ -178,11 +197,22 @@ pub(super) fn upsert_seats(connection: &Connection, change: &Change) -> Result<(
     let mut statement = connection.prepare_cached(UPSERT_SEAT)?;
     for (position, body) in &change.seats {
         let Some(seat) = change.review.seats.get(*position) else { continue };
-        let claimed_by = seat.claim.as_ref().map(|claim| claim.by.as_str());
+        let (claim, reservation) = (seat.claim.as_ref(), seat.reservation.as_ref());
+        let claimed_by = claim.map(|claim| claim.by.as_str());
         for name in [claimed_by, seat.assigned.as_deref()].into_iter().flatten() {
             insert_spelling(connection, name)?;
         }
-        statement.execute(params![change.review.number.0, position, body, seat.persona])?;
+        statement.execute(params![
+            change.review.number.0,
+            position,
+            seat.persona,
+            body,
+            claimed_by,
+            claim.and_then(|claim| claim.lease_ends).map(|tick| tick.0),
+            seat.vote.map(Verdict::as_str),
+            reservation.map(|reservation| reservation.reviewer.as_str()).or(seat.assigned.as_deref()),
+            reservation.map(|reservation| reservation.until.0),
+        ])?;
     }
     Ok(())
 }
