@@ -257,7 +257,8 @@ impl ReviewActor {
             let is_active = done.events.iter().any(|logged| logged.event.replaces_content());
             let content = payload.content.filter(|_| is_active);
             let tick = self.shared.clock.now().tick;
-            let mut change = Change::new(Arc::clone(&review), done.events, tick).map_err(not_saved)?;
+            let mut change =
+                Change::new(state.review.as_deref(), Arc::clone(&review), done.events, tick).map_err(not_saved)?;
             change.content.clone_from(&content);
             change.patch = payload.patch;
             self.submissions.reviews.commit(change).await.map_err(not_saved)?;

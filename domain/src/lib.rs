@@ -26,6 +26,7 @@ pub mod credential;
 pub mod default_panel;
 pub mod diff;
 pub mod event_kind;
+pub mod figures;
 pub mod finding;
 pub mod git_engine_mode;
 pub mod glob;

@@ -260,6 +260,7 @@ pub struct Review {
     pub branch: Option<String>,
     /// When the status last changed.
     pub status_since: Timestamp,
+    pub times: Times,
     /// Changes were requested at least once.
     pub returned: bool,
     #[serde(skip)]
@@ -286,6 +287,20 @@ pub struct Review {
     pub cancel_reason: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+/// When a review reached what statistics count, and how long it was in its statuses before the present one.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    pub first_claimed_at: Option<Timestamp>,
+    /// Votes only.
+    pub first_verdict_at: Option<Timestamp>,
+    /// When it was approved, rejected or cancelled. `None` if that was undone.
+    pub decided_at: Option<Timestamp>,
+    pub closed_at: Option<Timestamp>,
+    /// Milliseconds, in the order of [`Status::ALL`], without `closed`, which has no end.
+    pub spent_ms: [i64; Status::ALL.len() - 1],
 }
 
 /// An escalation to an operator.

@@ -71,7 +71,8 @@ pub struct RoundStats {
     pub max: u32,
 }
 
-/// Milliseconds. Without reviews only `count` is present.
+/// Milliseconds. Without reviews only `count` is present. `mean_ms` is exact; the others are rounded to two digits: 61,000
+/// stands for 60,500 to 61,499.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DurationStats {
@@ -80,6 +81,7 @@ pub struct DurationStats {
     pub mean_ms: Option<u64>,
     pub p50_ms: Option<u64>,
     pub p90_ms: Option<u64>,
+    pub p95_ms: Option<u64>,
     pub max_ms: Option<u64>,
 }
 
@@ -112,7 +114,8 @@ pub struct WorkStats {
     /// As verdicts report them.
     pub input_tokens: u64,
     pub output_tokens: u64,
-    pub cost_usd: f64,
+    /// Absent if no verdict reports a cost.
+    pub cost_usd: Option<f64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -262,7 +262,8 @@ impl<'a> Session<'a> {
             git = git.variable("GIT_OBJECT_DIRECTORY", folder.join("objects"));
         }
         let child = self.cleanup.child.insert(git.spawn()?);
-        let result = timeout_at(self.deadline, git.communicate(child, stdin)).await;
+        // Boxed: it takes 10 KB, and every call that may need git would carry them, several times over.
+        let result = timeout_at(self.deadline, Box::pin(git.communicate(child, stdin))).await;
         if let Ok(Ok(_)) = result {
             self.cleanup.child = None;
         } else {

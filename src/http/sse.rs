@@ -90,6 +90,7 @@ async fn next_chunk(mut state: BodyState) -> Option<(Result<Bytes, Infallible>, 
     }
     let stream = state.stream.as_mut()?;
     let bytes = match stream.next().await {
+        StreamItem::Events(events) if events.len() == 1 => events[0].sse.clone(),
         StreamItem::Events(events) => {
             let mut bytes = BytesMut::with_capacity(events.iter().map(|event| event.sse.len()).sum());
             events.iter().for_each(|event| bytes.extend_from_slice(&event.sse));

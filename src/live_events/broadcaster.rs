@@ -7,11 +7,17 @@ use prometheus_client::metrics::counter::Counter;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 const PAGE_SIZE: u32 = 500;
+
+/// What reading the log once, and sending events to one subscriber once, cost about. Events that are committed in this time
+/// after others are read and sent together; after a quiet time an event is sent at once.
+const READ_TIME: Duration = Duration::from_millis(1);
+const SEND_TIME: Duration = Duration::from_micros(20);
 
 /// Most recent events kept in memory, for subscribers that reconnect or have nearly caught up.
 const MAX_RECENT: usize = 512;
@@ -79,9 +85,10 @@ impl Broadcaster {
                     continue;
                 }
                 let page = log.read().await;
-                self.hand_out(page.iter().map(|record| Arc::new(EncodedEvent::new(record))).collect(), head);
-                // Lets subscribers read before the next page fills their queues.
-                tokio::task::yield_now().await;
+                let subscribers =
+                    self.hand_out(page.iter().map(|record| Arc::new(EncodedEvent::new(record))).collect(), head);
+                // Also lets subscribers read before the next page fills their queues.
+                tokio::time::sleep(READ_TIME + SEND_TIME * subscribers).await;
             }
         };
         tokio::select! {
@@ -101,12 +108,17 @@ impl Broadcaster {
         true
     }
 
-    fn hand_out(&self, page: Vec<Arc<EncodedEvent>>, head: u64) {
+    /// Returns the number of subscribers that got an event.
+    fn hand_out(&self, page: Vec<Arc<EncodedEvent>>, head: u64) -> u32 {
         let mut state = self.lock();
         state.last = page.last().map_or(head, |last| last.seq);
-        let is_full = |subscriber: &Subscriber| {
-            let mut events =
-                page.iter().filter(|event| event.seq > subscriber.after && subscriber.filter.matches(&event.tags));
+        let mut reached = 0;
+        let mut is_full = |subscriber: &Subscriber| {
+            let mut events = page
+                .iter()
+                .filter(|event| event.seq > subscriber.after && subscriber.filter.matches(&event.tags))
+                .peekable();
+            reached += u32::from(events.peek().is_some());
             events.any(|event| subscriber.queue.try_send(Arc::clone(event)).is_err())
         };
         let full: Vec<_> =
@@ -121,6 +133,7 @@ impl Broadcaster {
         state.recent.extend(page);
         let extra = state.recent.len().saturating_sub(MAX_RECENT);
         state.recent.drain(..extra);
+        reached
     }
 
     /// Subscribes a caller that has every event up to `after`, without a gap or a duplicate. `None` if events that are no

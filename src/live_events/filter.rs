@@ -74,7 +74,7 @@ impl EventFilter {
 
     pub(crate) fn matches(&self, event: &EventTags) -> bool {
         let EventTags { topic, also, kind, review, project } = event;
-        let is_in_scope = match project {
+        let is_in_scope = || match project {
             Some(project) => self.scope.allows(project.as_deref()),
             None => self.scope == Scope::All,
         };
@@ -83,9 +83,10 @@ impl EventFilter {
             name == kind.as_str() || name == topic.as_str() || also.is_some_and(|also| name == also.as_str())
         };
         let is_of_kind = || self.kinds.is_empty() || self.kinds.iter().any(is_named);
-        is_in_scope
+        // First what most events differ in.
+        self.review.is_none_or(|wanted| *review == Some(wanted))
+            && is_in_scope()
             && (self.includes_pool || review.is_some())
-            && self.review.is_none_or(|wanted| *review == Some(wanted))
             && is_of_project()
             && is_of_kind()
     }

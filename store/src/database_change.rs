@@ -5,8 +5,9 @@ use crate::{StoreError, query_types::ReviewerRow};
 use domain::{
     content::Content,
     credential::SecretHash,
-    finding::Finding,
-    review::{LoggedEvent, Review},
+    figures::{Cohort, Figures, ReviewSum, WorkSums, Worker},
+    finding::{Finding, FindingNumber},
+    review::{Event, LoggedEvent, PatchStatus, Review, Seat, VerdictGiven},
     reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},
     waiting_on::waiting_on,
@@ -20,7 +21,8 @@ pub struct Change {
     pub(crate) review: Arc<Review>,
     /// JSON, here and below: the caller serialises, because the writing thread is shared by all callers.
     pub(crate) body: String,
-    pub(crate) seats: Vec<String>,
+    /// The seats that the events changed, with their positions.
+    pub(crate) seats: Vec<(usize, String)>,
     pub(crate) events: Vec<LoggedEvent>,
     pub(crate) payloads: Vec<String>,
     pub(crate) waiting_on: String,
@@ -29,29 +31,98 @@ pub struct Change {
     pub content: Option<Arc<Content>>,
     /// The text of the counter-patch that the events offer.
     pub patch: Option<Arc<str>>,
+    /// A counter-patch was pending before the events.
+    pub(crate) had_pending_patch: bool,
     /// Number and body of the findings that the events changed.
     pub(crate) findings: Vec<(i64, String)>,
+    pub(crate) cohort: Cohort,
+    /// What changes in the figures of its cohort, apart from the counts of reviews with a verdict.
+    pub(crate) figures: Figures,
 }
 
 impl Change {
-    /// `review` is the state after `events`. Its version before them must be the one in the database.
-    pub fn new(review: Arc<Review>, events: Vec<LoggedEvent>, tick: Tick) -> Result<Self, StoreError> {
-        let seats = review.seats.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
+    /// `before` and `review` are the states before and after `events`. The former must be the one in the database; `None`: a
+    /// new review.
+    pub fn new(
+        before: Option<&Review>,
+        review: Arc<Review>,
+        events: Vec<LoggedEvent>,
+        tick: Tick,
+    ) -> Result<Self, StoreError> {
+        let is_new =
+            |(position, seat): &(usize, &Seat)| before.and_then(|before| before.seats.get(*position)) != Some(*seat);
+        let seat_body = |(position, seat)| Ok((position, serde_json::to_string::<Seat>(seat)?));
+        let seats =
+            review.seats.iter().enumerate().filter(is_new).map(seat_body).collect::<Result<_, serde_json::Error>>()?;
         let payload = |recorded: &LoggedEvent| serde_json::to_string(&recorded.event);
         let payloads = events.iter().map(payload).collect::<Result<_, _>>()?;
         let touched: BTreeSet<_> =
             events.iter().flat_map(|recorded| recorded.event.touched_findings(&review)).collect();
-        let touched = review.findings.iter().filter(|finding| touched.contains(&finding.number));
         let body = |finding: &Arc<Finding>| Ok((finding.number.0, serde_json::to_string(finding.as_ref())?));
-        let findings = touched.map(body).collect::<Result<_, serde_json::Error>>()?;
+        let findings = find_all(&review, &touched).map(body).collect::<Result<_, serde_json::Error>>()?;
         let body = serde_json::to_string(&*review)?;
         let waiting_on = serde_json::to_string(&waiting_on(&review))?;
-        Ok(Self { review, body, seats, events, payloads, waiting_on, tick, content: None, patch: None, findings })
+        let figures = changed_figures(before, &review, &events, &touched);
+        Ok(Self {
+            body,
+            seats,
+            payloads,
+            waiting_on,
+            tick,
+            content: None,
+            patch: None,
+            had_pending_patch: before.is_some_and(has_pending_patch),
+            findings,
+            cohort: Cohort::of(&review),
+            figures,
+            review,
+            events,
+        })
     }
 
     pub fn review(&self) -> &Arc<Review> {
         &self.review
     }
+}
+
+fn has_pending_patch(review: &Review) -> bool {
+    review.seats.iter().filter_map(|seat| seat.patch.as_ref()).any(|patch| patch.status == PatchStatus::Pending)
+}
+
+fn find_all<'a>(review: &'a Review, numbers: &'a BTreeSet<FindingNumber>) -> impl Iterator<Item = &'a Arc<Finding>> {
+    review.findings.iter().filter(|finding| numbers.contains(&finding.number))
+}
+
+fn changed_figures(
+    before: Option<&Review>,
+    review: &Review,
+    events: &[LoggedEvent],
+    touched: &BTreeSet<FindingNumber>,
+) -> Figures {
+    let mut figures = Figures::default();
+    for (state, times) in before.map(|before| (before, -1)).into_iter().chain([(review, 1)]) {
+        figures.add_review(state, times);
+        for finding in find_all(state, touched) {
+            figures.add_finding(finding, times);
+        }
+    }
+    for LoggedEvent { at, event, .. } in events {
+        if let Event::VerdictGiven(VerdictGiven { persona, by, verdict, metrics, .. }) = event {
+            let sums = WorkSums::of_verdict(*verdict, claimed_at(review, persona), *at, metrics.as_ref());
+            let worker = Worker { persona: persona.clone(), reviewer: by.clone() };
+            figures.work.entry(worker).or_default().add(&sums, 1);
+        } else if matches!(event, Event::AutoRejected { .. }) {
+            figures.reviews.count(ReviewSum::AutoRejections, 1);
+        }
+    }
+    figures.retain_changes();
+    figures
+}
+
+/// When the seat of a persona was claimed.
+pub(crate) fn claimed_at(review: &Review, persona: &str) -> Option<Timestamp> {
+    let seat = review.seats.iter().find(|seat| seat.persona == *persona)?;
+    Some(seat.claim.as_ref()?.at)
 }
 
 /// Receives the result of a commit.

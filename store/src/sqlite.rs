@@ -5,6 +5,7 @@ mod browser_sessions;
 mod database_files;
 mod discussion;
 mod events;
+mod figures;
 mod findings;
 mod reader;
 mod review_counts;

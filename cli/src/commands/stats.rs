@@ -72,7 +72,7 @@ fn work(name: &str, work: &WorkStats, issues: &IssueStats) -> [String; 9] {
         issues.total.to_string(),
         work.average_ms.map(duration).unwrap_or_default(),
         format!("{}+{}", work.input_tokens, work.output_tokens),
-        format!("${:.2}", work.cost_usd),
+        work.cost_usd.map(|cost| format!("${cost:.2}")).unwrap_or_default(),
     ]
 }
 
@@ -118,10 +118,11 @@ fn durations(reviews: &ReviewStats) -> String {
     ]
     .map(|(name, times)| {
         let time = |ms: Option<u64>| ms.map(duration).unwrap_or_default();
-        let [mean, median, p90, max] = [times.mean_ms, times.p50_ms, times.p90_ms, times.max_ms].map(time);
-        [name.to_owned(), times.count.to_string(), mean, median, p90, max]
+        let [mean, median, p90, p95, max] =
+            [times.mean_ms, times.p50_ms, times.p90_ms, times.p95_ms, times.max_ms].map(time);
+        [name.to_owned(), times.count.to_string(), mean, median, p90, p95, max]
     });
-    table(["", "REVIEWS", "MEAN", "MEDIAN", "90 %", "LONGEST"], lines)
+    table(["", "REVIEWS", "MEAN", "MEDIAN", "90 %", "95 %", "LONGEST"], lines)
 }
 
 fn status_times(reviews: &ReviewStats) -> String {
@@ -153,7 +154,8 @@ mod tests {
 
     #[test]
     fn figures_are_rendered_as_tables() {
-        let span = json!({ "count": 2, "mean_ms": 61_500, "p50_ms": 1_000, "p90_ms": 122_000, "max_ms": 122_000 });
+        let span = json!({ "count": 2, "mean_ms": 61_500, "p50_ms": 1_000, "p90_ms": 122_000,
+                           "p95_ms": 122_000, "max_ms": 122_000 });
         let reviews = json!({
             "total": 3, "by_status": { "pending": 1, "closed": 2, "claimed": 0 }, "by_category": { "none": 3 },
             "approved": 2, "rejected": 0, "cancelled": 0, "approval_rate": 1.0, "first_round_rate": 0.5, "escalated": 0,

@@ -37,17 +37,22 @@ impl StoredReview {
         let proposal = proposal(1, &content, personas);
         let proposed = transition(None, Command::Propose(Box::new(proposal)), now(1), &RULES).unwrap();
         let mut stored = Self { store, review: proposed.next.clone() };
-        stored.commit(proposed, Some(content)).await;
+        stored.commit(None, proposed, Some(content)).await;
         stored
     }
 
     async fn apply(&mut self, command: Command, content: Option<Content>) {
         let transition = transition(Some(&self.review), command, now(1 + self.review.version), &RULES).unwrap();
-        self.commit(transition, content).await;
+        self.commit(Some(self.review.clone()), transition, content).await;
     }
 
-    async fn commit(&mut self, Transition { next, events, .. }: Transition, content: Option<Content>) {
-        let mut change = Change::new(Arc::new(next.clone()), events, now(next.version).tick).unwrap();
+    async fn commit(
+        &mut self,
+        before: Option<Review>,
+        Transition { next, events, .. }: Transition,
+        content: Option<Content>,
+    ) {
+        let mut change = Change::new(before.as_ref(), Arc::new(next.clone()), events, now(next.version).tick).unwrap();
         let (done, saved) = oneshot::channel();
         (change.content, change.patch) = (content.map(Arc::new), Some("a better diff".into()));
         self.store.writer.commit(change, done);

@@ -1,47 +1,83 @@
-//! Queries for the statistics of the reviews submitted in a period. SQL does the counting. A review's row has the times
-//! of its status changes, so its log is not read.
+//! Queries for the statistics of the reviews submitted in a period: the running figures of its whole days, and a count of
+//! the reviews of the rest.
 
-use super::{Reader, events::NumberedTable, parse_word, to_u64};
+use super::{
+    Reader,
+    events::NumberedTable,
+    figures::{self, ALL_DAYS, FigureChanges},
+    parse_word,
+};
 use crate::{StatsPeriod, StoreError};
 use domain::{
+    figures::{Cohort, Counted, Day, Figures, Measure, ReviewSum, ReviewSums, WorkSum, WorkSums, Worker},
     finding::{FindingStatus, Severity},
-    ids::VALIDATOR,
     query_types::GroupBy,
     review::{Category, Status},
-    stats::{DurationStats, GroupStats, ProcessStats, ReviewStats, Stats},
+    stats::{
+        DurationStats, GroupStats, IssueStats, ProcessStats, ReviewStats, RoundStats, Stats, StatusTime, WorkStats,
+    },
     time::Timestamp,
+    verdict::Verdict,
 };
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
-use std::{collections::BTreeMap, fmt::Display};
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+use std::{collections::BTreeMap, ops::Range};
 
 const REVIEWS: NumberedTable = NumberedTable { name: "reviews", number: "number", at_ms: "created_at_ms" };
 
 /// Most groups in one result. There may be very many reviewers.
 const MAX_GROUPS: usize = 100;
 
-/// The reviews of a period. `numbers` limits the walk along the table: the first number, and the one behind the last.
-struct Cohort<'a> {
-    period: &'a StatsPeriod,
-    numbers: (i64, i64),
+/// A period as the tables of figures know it.
+struct Days {
+    /// Whole days of the period, or the rows about all days.
+    whole: Range<i64>,
+    /// What is left of the days at its two ends.
+    parts: Vec<Range<Timestamp>>,
 }
 
-/// The table that a query joins to `reviews r`.
-#[derive(Clone, Copy)]
-enum Joined {
-    Verdicts,
-    Findings,
+impl Days {
+    fn of(period: &StatsPeriod) -> Self {
+        if period.since.is_none() && period.until.is_none() {
+            return Self { whole: ALL_DAYS..ALL_DAYS + 1, parts: Vec::new() };
+        }
+        let since = period.since.map_or(Timestamp(0), |since| Timestamp(since.0.max(0)));
+        let until = period.until.unwrap_or(Timestamp(i64::MAX));
+        let first = if Day::of(since).start() == since { Day::of(since) } else { Day(Day::of(since).0 + 1) };
+        let end = Day::of(until);
+        if first >= end {
+            return Self { whole: 0..0, parts: vec![since..until] };
+        }
+        let parts = [since..first.start(), end.start()..until].into_iter().filter(|part| !part.is_empty());
+        Self { whole: first.0..end.0, parts: parts.collect() }
+    }
 }
 
-/// The SQL expression that names a row's group.
-const fn group_expression(by: GroupBy, joined: Joined) -> &'static str {
-    match (by, joined) {
-        (GroupBy::None, _) => "''",
-        (GroupBy::Category, _) => "coalesce(r.category, 'none')",
-        (GroupBy::Day, _) => "date(r.created_at_ms / 1000, 'unixepoch')",
-        (GroupBy::Reviewer, Joined::Verdicts) => "v.reviewer",
-        (GroupBy::Persona, Joined::Verdicts) => "v.persona",
-        (GroupBy::Reviewer, Joined::Findings) => "f.body ->> '$.by'",
-        (GroupBy::Persona, Joined::Findings) => "f.persona",
+/// The figures of a group. Those of reviews are counted by category.
+#[derive(Default)]
+struct Group {
+    reviews: BTreeMap<String, ReviewSums>,
+    distributions: BTreeMap<(Measure, i64), Counted>,
+    work: WorkSums,
+}
+
+impl Group {
+    fn add_counted(&mut self, value: (Measure, i64), counted: Counted) {
+        let sum = self.distributions.entry(value).or_default();
+        sum.reviews += counted.reviews;
+        sum.total += counted.total;
+    }
+}
+
+type Groups = BTreeMap<String, Group>;
+
+/// The SQL expression that names the group of a row of figures.
+const fn group_expression(by: GroupBy) -> &'static str {
+    match by {
+        GroupBy::None => "''",
+        GroupBy::Category => "category",
+        GroupBy::Day => "date(day * 86400, 'unixepoch')",
+        GroupBy::Reviewer => "reviewer",
+        GroupBy::Persona => "persona",
     }
 }
 
@@ -53,13 +89,33 @@ const fn groups_reviews(by: GroupBy) -> bool {
 impl Reader {
     /// Counts everything in one read transaction.
     pub async fn count_stats(&self, period: &StatsPeriod, by: GroupBy) -> Result<Stats, StoreError> {
-        let cohort = Cohort { period, numbers: self.number_range(&REVIEWS, period.since, period.until).await? };
+        let days = Days::of(period);
+        let mut parts = Vec::new();
+        for part in &days.parts {
+            parts.push((part, self.number_range(&REVIEWS, Some(part.start), Some(part.end)).await?));
+        }
         let mut transaction = self.pool.begin().await?;
-        let total = cohort.groups(&mut transaction, GroupBy::None).await?.pop().unwrap_or_default();
-        let mut groups = if by == GroupBy::None { Vec::new() } else { cohort.groups(&mut transaction, by).await? };
-        let auto_rejections = cohort.count_auto_rejections(&mut transaction).await?;
+        let mut counted = Vec::new();
+        for (part, numbers) in parts {
+            counted.push(count_part(&mut transaction, period, part, numbers).await?);
+        }
+        let mut total = read_groups(&mut transaction, period, days.whole.clone(), GroupBy::None, &counted).await?;
+        let (groups, more_groups) = match by {
+            GroupBy::None => (Groups::new(), 0),
+            GroupBy::Day => {
+                let (whole, left_out) = latest_days(&mut transaction, period, &days).await?;
+                (read_groups(&mut transaction, period, whole, by, &counted).await?, left_out)
+            }
+            GroupBy::Category | GroupBy::Reviewer | GroupBy::Persona => {
+                (read_groups(&mut transaction, period, days.whole, by, &counted).await?, 0)
+            }
+        };
         let processes = count_processes(&mut transaction, period).await?;
         transaction.rollback().await?;
+        let total = total.remove("").unwrap_or_default();
+        let auto_rejections = total.reviews.values().map(|sums| sums.get(ReviewSum::AutoRejections)).sum();
+        let stats = |name: String, group: Group| group_stats(name, &group, by, period.now);
+        let mut groups: Vec<_> = groups.into_iter().map(|(name, group)| stats(name, group)).collect();
         if by == GroupBy::Day {
             groups.reverse();
         } else {
@@ -68,13 +124,14 @@ impl Reader {
                 std::cmp::Reverse(reviews.unwrap_or(group.work.verdicts))
             });
         }
-        let more_groups = groups.len().saturating_sub(MAX_GROUPS);
+        let more_groups = more_groups + groups.len().saturating_sub(MAX_GROUPS);
         groups.truncate(MAX_GROUPS);
+        let total = group_stats(String::new(), &total, GroupBy::None, period.now);
         Ok(Stats {
             reviews: total.reviews.unwrap_or_default(),
             work: total.work,
             issues: total.issues,
-            auto_rejections,
+            auto_rejections: unsigned(auto_rejections),
             processes,
             groups,
             more_groups: (more_groups > 0).then_some(more_groups),
@@ -82,101 +139,256 @@ impl Reader {
     }
 }
 
-impl Cohort<'_> {
-    /// The groups, sorted by name.
-    async fn groups(&self, connection: &mut SqliteConnection, by: GroupBy) -> Result<Vec<GroupStats>, StoreError> {
-        let mut groups = BTreeMap::new();
-        if groups_reviews(by) {
-            for (name, json) in fetch(&mut *connection, self.select(by, &review_stats(self.period.now), "")).await? {
-                find_group(&mut groups, name).reviews = Some(serde_json::from_str(&json)?);
-            }
-            for (expression, duration) in DURATIONS {
-                for (name, json) in fetch(&mut *connection, self.select_duration(by, expression)).await? {
-                    *duration(find_group(&mut groups, name).reviews.get_or_insert_default()) =
-                        serde_json::from_str(&json)?;
-                }
-            }
-        }
-        let join = "JOIN verdicts v ON v.review = r.number AND v.reviewer <> 'broker-validator'";
-        for (name, json) in fetch(&mut *connection, self.select(by, WORK, join)).await? {
-            find_group(&mut groups, name).work = serde_json::from_str(&json)?;
-        }
-        let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
-        sql.push(group_expression(by, Joined::Findings));
-        sql.push(", f.severity, f.status, f.is_issue, count(*) FROM reviews r JOIN findings f ON f.review = r.number");
-        self.push_conditions(&mut sql);
-        sql.push(" GROUP BY 1, 2, 3, 4");
-        let rows: Vec<(String, String, String, bool, i64)> = sql.build_query_as().fetch_all(connection).await?;
-        for (name, severity, status, is_issue, count) in rows {
-            let (issues, count) = (&mut find_group(&mut groups, name).issues, to_u64(count)?);
-            if !is_issue {
-                issues.suggestions += count;
-                continue;
-            }
-            let (severity, status) =
-                (parse_word(&severity, Severity::parse)?, parse_word(&status, FindingStatus::parse)?);
-            issues.total += count;
-            *issues.by_severity.entry(severity.to_string()).or_default() += count;
-            *issues.by_status.entry(status.to_string()).or_default() += count;
-        }
-        Ok(groups.into_values().collect())
-    }
-
-    /// One row per group: its name and a JSON object.
-    fn select(&self, by: GroupBy, object: &str, join: &str) -> QueryBuilder<Sqlite> {
-        let name = group_expression(by, Joined::Verdicts);
-        let mut sql = QueryBuilder::<Sqlite>::new(format!("SELECT {name}, {object} FROM reviews r {join}"));
-        self.push_conditions(&mut sql);
-        sql.push(" GROUP BY 1");
-        sql
-    }
-
-    /// Percentiles by nearest rank: the smallest value that is not below the given percentage of all values.
-    fn select_duration(&self, by: GroupBy, expression: &str) -> QueryBuilder<Sqlite> {
-        let name = group_expression(by, Joined::Verdicts);
-        let mut sql = QueryBuilder::<Sqlite>::new(format!(
-            "SELECT name, {DURATION}
-             FROM (SELECT name, x, row_number() OVER sorted AS rank, count(*) OVER (PARTITION BY name) AS n
-             FROM (SELECT {name} AS name, max(0, {expression}) AS x FROM reviews r"
-        ));
-        self.push_conditions(&mut sql);
-        sql.push(") WHERE x IS NOT NULL WINDOW sorted AS (PARTITION BY name ORDER BY x)) GROUP BY 1");
-        sql
-    }
-
-    fn push_conditions(&self, sql: &mut QueryBuilder<Sqlite>) {
-        let StatsPeriod { project, since, until, .. } = self.period;
-        let (first, end) = self.numbers;
-        sql.push(" WHERE r.number >= ").push_bind(first).push(" AND r.number < ").push_bind(end);
-        if let Some(since) = since {
-            sql.push(" AND r.created_at_ms >= ").push_bind(since.0);
-        }
-        if let Some(until) = until {
-            sql.push(" AND r.created_at_ms < ").push_bind(until.0);
-        }
-        if let Some(project) = project {
-            sql.push(" AND r.project IS ").push_bind(project.as_deref());
-        }
-    }
-
-    async fn count_auto_rejections(&self, connection: &mut SqliteConnection) -> Result<u64, StoreError> {
-        let mut sql =
-            QueryBuilder::<Sqlite>::new("SELECT count(*) FROM reviews r JOIN verdicts v ON v.review = r.number");
-        self.push_conditions(&mut sql);
-        sql.push(" AND v.reviewer = ").push_bind(VALIDATOR);
-        to_u64(sql.build_query_scalar().fetch_one(connection).await?)
-    }
-}
-
-fn find_group(groups: &mut BTreeMap<String, GroupStats>, group: String) -> &mut GroupStats {
-    groups.entry(group.clone()).or_insert_with(|| GroupStats { group, ..GroupStats::default() })
-}
-
-async fn fetch(
+/// Counts the reviews that were submitted in a part of a day.
+async fn count_part(
     connection: &mut SqliteConnection,
-    mut sql: QueryBuilder<Sqlite>,
-) -> Result<Vec<(String, String)>, StoreError> {
-    Ok(sql.build_query_as().fetch_all(connection).await?)
+    period: &StatsPeriod,
+    part: &Range<Timestamp>,
+    (first, end): (i64, i64),
+) -> Result<FigureChanges, StoreError> {
+    figures::recount(connection, |sql| {
+        sql.push(" WHERE r.number >= ").push_bind(first).push(" AND r.number < ").push_bind(end);
+        sql.push(" AND r.created_at_ms >= ").push_bind(part.start.0);
+        sql.push(" AND r.created_at_ms < ").push_bind(part.end.0);
+        if let Some(project) = &period.project {
+            sql.push(" AND r.project IS ").push_bind(project.clone());
+        }
+    })
+    .await
+}
+
+/// The range of the latest days that fit into a result, and how many days before it have figures.
+async fn latest_days(
+    connection: &mut SqliteConnection,
+    period: &StatsPeriod,
+    days: &Days,
+) -> Result<(Range<i64>, usize), StoreError> {
+    // Without a period `whole` is the one row about all days.
+    let whole = if days.whole.start == ALL_DAYS { 0..i64::MAX } else { days.whole.clone() };
+    let mut sql = QueryBuilder::<Sqlite>::new("SELECT DISTINCT day FROM review_figures");
+    push_conditions(&mut sql, period, &whole);
+    sql.push(" ORDER BY day DESC");
+    let with_figures: Vec<i64> = sql.build_query_scalar().fetch_all(connection).await?;
+    let first = with_figures.get(MAX_GROUPS - 1).copied().unwrap_or(whole.start);
+    Ok((first..whole.end, with_figures.len().saturating_sub(MAX_GROUPS)))
+}
+
+fn push_conditions(sql: &mut QueryBuilder<Sqlite>, period: &StatsPeriod, days: &Range<i64>) {
+    sql.push(" WHERE day >= ").push_bind(days.start).push(" AND day < ").push_bind(days.end);
+    if let Some(project) = &period.project {
+        sql.push(" AND project = ").push_bind(figures::project_key(project.as_deref()).to_owned());
+    }
+}
+
+/// The figures of whole days and of the parts that were counted.
+async fn read_groups(
+    connection: &mut SqliteConnection,
+    period: &StatsPeriod,
+    days: Range<i64>,
+    by: GroupBy,
+    counted: &[FigureChanges],
+) -> Result<Groups, StoreError> {
+    let mut groups = Groups::new();
+    let select = |columns: &str, table: &str, group_by: &str| {
+        let mut sql = QueryBuilder::<Sqlite>::new(format!("SELECT {}, {columns} FROM {table}", group_expression(by)));
+        push_conditions(&mut sql, period, &days);
+        sql.push(group_by);
+        sql
+    };
+    let sums = |names: Vec<String>| names.iter().map(|name| format!("sum({name})")).collect::<Vec<_>>().join(", ");
+    if groups_reviews(by) {
+        let columns = format!("category, {}", sums(ReviewSums::names()));
+        for row in select(&columns, "review_figures", " GROUP BY 1, 2").build().fetch_all(&mut *connection).await? {
+            let group = groups.entry(row.try_get(0)?).or_default();
+            group.reviews.entry(row.try_get(1)?).or_default().add(&ReviewSums::new(read_sums(&row, 2)?), 1);
+        }
+        let columns = "measure, value, sum(reviews), sum(total)";
+        let mut sql = select(columns, "review_distributions", " GROUP BY 1, 2, 3");
+        for row in sql.build().fetch_all(&mut *connection).await? {
+            let measure = parse_word(row.try_get(1)?, Measure::parse)?;
+            let counted = Counted { reviews: row.try_get(3)?, total: row.try_get(4)? };
+            groups.entry(row.try_get(0)?).or_default().add_counted((measure, row.try_get(2)?), counted);
+        }
+    }
+    let mut sql = select(&sums(WorkSums::names()), "work_figures", " GROUP BY 1");
+    for row in sql.build().fetch_all(connection).await? {
+        groups.entry(row.try_get(0)?).or_default().work.add(&WorkSums::new(read_sums(&row, 1)?), 1);
+    }
+    for (cohort, figures) in counted.iter().flat_map(FigureChanges::iter) {
+        add_cohort(&mut groups, by, cohort, figures);
+    }
+    Ok(groups)
+}
+
+fn read_sums<const N: usize>(row: &SqliteRow, first: usize) -> Result<[i64; N], StoreError> {
+    let mut sums = [0; N];
+    for (index, sum) in sums.iter_mut().enumerate() {
+        *sum = row.try_get(first + index)?;
+    }
+    Ok(sums)
+}
+
+fn add_cohort(groups: &mut Groups, by: GroupBy, cohort: &Cohort, figures: &Figures) {
+    let category = figures::category_key(cohort);
+    let name = |worker: Option<&Worker>| match (by, worker) {
+        (GroupBy::None, _) => String::new(),
+        (GroupBy::Category, _) => category.to_owned(),
+        (GroupBy::Day, _) => cohort.day.to_string(),
+        (GroupBy::Reviewer, worker) => worker.map_or_else(String::new, |worker| worker.reviewer.clone()),
+        (GroupBy::Persona, worker) => worker.map_or_else(String::new, |worker| worker.persona.clone()),
+    };
+    if groups_reviews(by) {
+        let group = groups.entry(name(None)).or_default();
+        group.reviews.entry(category.to_owned()).or_default().add(&figures.reviews, 1);
+        for (value, counted) in &figures.distributions {
+            group.add_counted(*value, *counted);
+        }
+    }
+    for (worker, sums) in &figures.work {
+        groups.entry(name(Some(worker))).or_default().work.add(sums, 1);
+    }
+}
+
+fn group_stats(name: String, group: &Group, by: GroupBy, now: Timestamp) -> GroupStats {
+    let reviews = groups_reviews(by).then(|| review_stats(group, now));
+    GroupStats { group: name, reviews, work: work_stats(&group.work, by), issues: issue_stats(&group.work) }
+}
+
+fn review_stats(group: &Group, now: Timestamp) -> ReviewStats {
+    let mut sums = ReviewSums::default();
+    group.reviews.values().for_each(|of_category| sums.add(of_category, 1));
+    if sums.get(ReviewSum::Reviews) == 0 {
+        return ReviewStats::default();
+    }
+    let count = |sum: ReviewSum| unsigned(sums.get(sum));
+    let of_category = |name: &str| group.reviews.get(name).map_or(0, |sums| unsigned(sums.get(ReviewSum::Reviews)));
+    let categories = Category::ALL.iter().map(|category| category.as_str()).chain([figures::NO_CATEGORY]);
+    let (approved, rejected, cancelled) =
+        (count(ReviewSum::Approved), count(ReviewSum::Rejected), count(ReviewSum::Cancelled));
+    let duration = |measure| duration_stats(group, measure);
+    ReviewStats {
+        total: count(ReviewSum::Reviews),
+        by_status: Status::ALL.iter().map(|status| (status.to_string(), count(ReviewSum::Now(*status)))).collect(),
+        by_category: categories.map(|name| (name.to_owned(), of_category(name))).collect(),
+        approved,
+        rejected,
+        cancelled,
+        approval_rate: share(approved, approved + rejected + cancelled),
+        first_round_rate: share(count(ReviewSum::ApprovedInFirstRound), approved),
+        escalated: count(ReviewSum::Escalated),
+        rounds: round_stats(group),
+        time_to_first_claim: duration(Measure::FirstClaim),
+        time_to_verdict: duration(Measure::FirstVerdict),
+        time_to_decision: duration(Measure::Decision),
+        time_to_close: duration(Measure::Close),
+        time_in_status: Status::ALL
+            .iter()
+            .filter(|status| **status != Status::Closed)
+            .map(|status| (status.to_string(), status_time(&sums, *status, now)))
+            .collect(),
+    }
+}
+
+/// All stays in a status up to now.
+fn status_time(sums: &ReviewSums, status: Status, now: Timestamp) -> StatusTime {
+    let present = sums.get(ReviewSum::Now(status)) * now.0 - sums.get(ReviewSum::SinceMs(status));
+    let (reviews, total_ms) =
+        (unsigned(sums.get(ReviewSum::Entered(status))), unsigned(sums.get(ReviewSum::SpentMs(status)) + present));
+    StatusTime { reviews, total_ms, mean_ms: total_ms.checked_div(reviews) }
+}
+
+/// The values of a measure in rising order, each with its reviews.
+fn values(group: &Group, measure: Measure) -> impl Iterator<Item = (i64, Counted)> {
+    let all = group.distributions.range((measure, i64::MIN)..=(measure, i64::MAX));
+    all.map(|((_, value), counted)| (*value, *counted)).filter(|(_, counted)| counted.reviews > 0)
+}
+
+fn round_stats(group: &Group) -> RoundStats {
+    let (mut reviews, mut rounds, mut max) = (0, 0, 0);
+    for (value, counted) in values(group, Measure::Rounds) {
+        (reviews, rounds, max) = (reviews + counted.reviews, rounds + counted.total, value);
+    }
+    RoundStats {
+        mean: share(unsigned(rounds), unsigned(reviews)).unwrap_or_default(),
+        max: max.try_into().unwrap_or(0),
+    }
+}
+
+fn duration_stats(group: &Group, measure: Measure) -> DurationStats {
+    let values: Vec<_> = values(group, measure).collect();
+    let (count, total) =
+        values.iter().fold((0, 0), |(count, total), (_, counted)| (count + counted.reviews, total + counted.total));
+    // The smallest value that is not below the given percentage of all values.
+    let percentile = |percent: i64| {
+        let mut rank = 0;
+        let is_reached = |(_, counted): &&(i64, Counted)| {
+            rank += counted.reviews;
+            rank * 100 >= count * percent
+        };
+        values.iter().find(is_reached).map(|(value, _)| unsigned(*value))
+    };
+    DurationStats {
+        count: unsigned(count),
+        mean_ms: (count > 0).then(|| (total as f64 / count as f64).round() as u64),
+        p50_ms: percentile(50),
+        p90_ms: percentile(90),
+        p95_ms: percentile(95),
+        max_ms: values.last().map(|(value, _)| unsigned(*value)),
+    }
+}
+
+fn work_stats(sums: &WorkSums, by: GroupBy) -> WorkStats {
+    let count = |sum: WorkSum| unsigned(sums.get(sum));
+    let given = |verdict| count(WorkSum::Given(verdict));
+    let (approvals, changes_requested) = (given(Verdict::Approved), given(Verdict::ChangesRequested));
+    let (rejections, comments) = (given(Verdict::Rejected), given(Verdict::Comment));
+    let votes = approvals + changes_requested + rejections;
+    let timed = sums.get(WorkSum::TimedVotes);
+    let reviews = match by {
+        GroupBy::None | GroupBy::Category | GroupBy::Day => WorkSum::Reviews,
+        GroupBy::Persona => WorkSum::ReviewsOfPersona,
+        GroupBy::Reviewer => WorkSum::ReviewsOfReviewer,
+    };
+    WorkStats {
+        reviews: count(reviews),
+        verdicts: votes + comments,
+        votes,
+        approvals,
+        changes_requested,
+        rejections,
+        comments,
+        approval_rate: share(approvals, votes),
+        average_ms: (timed > 0).then(|| (sums.get(WorkSum::VoteMs) as f64 / timed as f64).round() as u64),
+        input_tokens: count(WorkSum::InputTokens),
+        output_tokens: count(WorkSum::OutputTokens),
+        cost_usd: (sums.get(WorkSum::WithCost) > 0).then(|| sums.get(WorkSum::CostMicroUsd) as f64 / 1e6),
+    }
+}
+
+fn issue_stats(sums: &WorkSums) -> IssueStats {
+    let count = |sum: WorkSum| unsigned(sums.get(sum));
+    let counts = |all: &mut dyn Iterator<Item = (&'static str, u64)>| {
+        all.filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect::<BTreeMap<_, _>>()
+    };
+    let severities =
+        Severity::ALL.iter().map(|severity| (severity.as_str(), count(WorkSum::IssuesBySeverity(*severity))));
+    let statuses = FindingStatus::ALL.iter().map(|status| (status.as_str(), count(WorkSum::IssuesByStatus(*status))));
+    IssueStats {
+        total: statuses.clone().map(|(_, count)| count).sum(),
+        by_severity: counts(&mut severities.into_iter()),
+        by_status: counts(&mut statuses.into_iter()),
+        suggestions: count(WorkSum::Suggestions),
+    }
+}
+
+/// `part` of `all`, with three decimals; `None` of nothing.
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| (part as f64 / all as f64 * 1e3).round() / 1e3)
+}
+
+/// A sum of what cannot be negative, apart from clocks that were set back.
+fn unsigned(sum: i64) -> u64 {
+    u64::try_from(sum).unwrap_or_default()
 }
 
 /// Reviewer processes started in the period. They report everything they did, so this is not added to the verdicts'
@@ -195,92 +407,6 @@ async fn count_processes(connection: &mut SqliteConnection, period: &StatsPeriod
     let json: String = sql.build_query_scalar().fetch_one(connection).await?;
     Ok(serde_json::from_str(&json)?)
 }
-
-/// How a review ended, closed or not; null before that. The last vote does not tell: with several seats it may differ.
-/// Only an approved review has an approved hash, and it keeps it when it is closed.
-const OUTCOME: &str = "CASE WHEN r.cancel_reason IS NOT NULL THEN 'cancelled' \
-                       WHEN r.status IN ('approved', 'rejected') THEN r.status \
-                       WHEN r.status = 'closed' THEN iif(r.approved_hash IS NULL, 'rejected', 'approved') END";
-
-/// The time a review spent in a status, except `closed`, which has no end. Only closing ends `rejected` and `cancelled`, so these last from the decision.
-fn time_in_status(status: Status, now: Timestamp) -> String {
-    let now = now.0;
-    match status {
-        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {
-            format!("r.{status}_ms + iif(r.status = '{status}', max(0, {now} - r.updated_at_ms), 0)")
-        }
-        Status::Rejected | Status::Cancelled | Status::Closed => {
-            format!("iif({OUTCOME} = '{status}', max(0, coalesce(r.closed_at_ms, {now}) - r.decided_at_ms), 0)")
-        }
-    }
-}
-
-/// A SQL expression for a JSON object.
-fn json_object(fields: impl IntoIterator<Item = (impl Display, String)>) -> String {
-    let fields: Vec<_> = fields.into_iter().map(|(name, expression)| format!("'{name}', {expression}")).collect();
-    format!("json_object({})", fields.join(", "))
-}
-
-/// [`ReviewStats`] of a group. The durations come from queries of their own.
-fn review_stats(now: Timestamp) -> String {
-    let count = |condition: String| format!("count(*) FILTER (WHERE {condition})");
-    let ended = |outcome: &str| count(format!("{OUTCOME} = '{outcome}'"));
-    let by_status = Status::ALL.iter().map(|status| (*status, count(format!("r.status = '{status}'"))));
-    let by_category =
-        Category::ALL.iter().map(|category| (category.as_str(), count(format!("r.category = '{category}'"))));
-    let by_category = by_category.chain([("none", count("r.category IS NULL".to_owned()))]);
-    let time_in_status = Status::ALL.iter().filter(|status| **status != Status::Closed).map(|status| {
-        let time = time_in_status(*status, now);
-        let (total, reviews) = (format!("sum({time})"), count(format!("{time} > 0")));
-        let mean = format!("{total} / nullif({reviews}, 0)");
-        (*status, json_object([("reviews", reviews), ("total_ms", total), ("mean_ms", mean)]))
-    });
-    let none = || json_object([("count", "0".to_owned())]);
-    json_object([
-        ("total", "count(*)".to_owned()),
-        ("by_status", json_object(by_status)),
-        ("by_category", json_object(by_category)),
-        ("approved", ended("approved")),
-        ("rejected", ended("rejected")),
-        ("cancelled", ended("cancelled")),
-        ("approval_rate", format!("round(avg({OUTCOME} = 'approved'), 3)")),
-        ("first_round_rate", format!("round(avg(r.round = 1) FILTER (WHERE {OUTCOME} = 'approved'), 3)")),
-        ("escalated", "count(r.escalated_for)".to_owned()),
-        ("rounds", "json_object('mean', round(avg(r.round), 3), 'max', max(r.round))".to_owned()),
-        ("time_to_first_claim", none()),
-        ("time_to_verdict", none()),
-        ("time_to_decision", none()),
-        ("time_to_close", none()),
-        ("time_in_status", json_object(time_in_status)),
-    ])
-}
-
-type DurationField = fn(&mut ReviewStats) -> &mut DurationStats;
-
-/// Each duration with the field it belongs to.
-const DURATIONS: [(&str, DurationField); 4] = [
-    ("r.first_claimed_at_ms - r.created_at_ms", |reviews| &mut reviews.time_to_first_claim),
-    ("r.first_verdict_at_ms - r.created_at_ms", |reviews| &mut reviews.time_to_verdict),
-    ("r.decided_at_ms - r.created_at_ms", |reviews| &mut reviews.time_to_decision),
-    ("r.closed_at_ms - r.created_at_ms", |reviews| &mut reviews.time_to_close),
-];
-
-/// [`DurationStats`] of the values `x`, with their `rank` among `n`.
-const DURATION: &str = "json_object('count', count(*), 'mean_ms', CAST(round(avg(x)) AS INTEGER), 'max_ms', max(x),
-    'p50_ms', min(x) FILTER (WHERE rank * 100 >= n * 50), 'p90_ms', min(x) FILTER (WHERE rank * 100 >= n * 90))";
-
-/// [`WorkStats`](domain::stats::WorkStats) of verdicts.
-const WORK: &str = "json_object('reviews', count(DISTINCT v.review), 'verdicts', count(*),
-    'votes', count(*) FILTER (WHERE v.verdict <> 'comment'),
-    'approvals', count(*) FILTER (WHERE v.verdict = 'approved'),
-    'changes_requested', count(*) FILTER (WHERE v.verdict = 'changes_requested'),
-    'rejections', count(*) FILTER (WHERE v.verdict = 'rejected'),
-    'comments', count(*) FILTER (WHERE v.verdict = 'comment'),
-    'approval_rate', round(avg(v.verdict = 'approved') FILTER (WHERE v.verdict <> 'comment'), 3),
-    'average_ms', CAST(round(avg(max(0, v.at_ms - v.claimed_at_ms)) FILTER (WHERE v.verdict <> 'comment')) AS INTEGER),
-    'input_tokens', CAST(total(v.metrics ->> '$.input_tokens') AS INTEGER),
-    'output_tokens', CAST(total(v.metrics ->> '$.output_tokens') AS INTEGER),
-    'cost_usd', round(total(v.metrics ->> '$.cost_usd'), 6))";
 
 #[cfg(test)]
 #[path = "stats_tests.rs"]

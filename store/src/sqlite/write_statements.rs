@@ -1,10 +1,15 @@
 //! SQL statements that write a review, its events and its findings. All of them are prepared when the database is
 //! opened, so a statement that does not match the schema fails at the start and not during a review.
 
-use super::{browser_sessions, reviewer_pool, webhooks};
-use crate::{Change, StoreError};
+use super::{
+    browser_sessions,
+    figures::{self, FigureChanges},
+    reviewer_pool, webhooks,
+};
+use crate::{Change, StoreError, database_change::claimed_at};
 use domain::{
     content::{Content, ContentHash},
+    figures::Worker,
     identity::identity_key,
     ids::VALIDATOR,
     review::{Event, LoggedEvent, Review, VerdictGiven},
@@ -18,30 +23,23 @@ const INSERT_CONTENT_IF_NEW: &str =
     removed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (hash) DO NOTHING";
 
 const INSERT_REVIEW: &str =
-    "INSERT INTO reviews (number, body, id, project, category, priority, queued_seq, free_seats, proposer, status)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    "INSERT INTO reviews (number, body, version, status, queued_seq, free_seats, round, content_hash, approved_hash,
+    escalated_for, updated_at_ms, id, project, category, priority, proposer, created_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
 
-/// In an assignment, a column has the value before the update.
 const UPDATE_REVIEW_IF_VERSION: &str =
-    "UPDATE reviews SET body = ?3, status = ?8, queued_seq = coalesce(?4, queued_seq),
-    free_seats = ?5, first_claimed_at_ms = coalesce(first_claimed_at_ms, ?6),
-    first_verdict_at_ms = coalesce(first_verdict_at_ms, ?7),
-    decided_at_ms = CASE WHEN status = ?8 OR ?8 = 'closed' THEN decided_at_ms
-                         WHEN ?8 = 'approved' OR ?8 = 'rejected' OR ?8 = 'cancelled' THEN ?9 END,
-    closed_at_ms = CASE WHEN ?8 = 'closed' THEN coalesce(closed_at_ms, ?9) END,
-    pending_ms = pending_ms + CASE WHEN status = 'pending' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
-    claimed_ms = claimed_ms + CASE WHEN status = 'claimed' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
-    in_review_ms = in_review_ms + CASE WHEN status = 'in_review' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
-    changes_requested_ms = changes_requested_ms
-                           + CASE WHEN status = 'changes_requested' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
-    approved_ms = approved_ms + CASE WHEN status = 'approved' THEN max(0, ?9 - updated_at_ms) ELSE 0 END
-    WHERE number = ?1 AND version = ?2";
+    "UPDATE reviews SET body = ?2, version = ?3, status = ?4, queued_seq = coalesce(?5, queued_seq), free_seats = ?6,
+    round = ?7, content_hash = ?8, approved_hash = ?9, escalated_for = ?10, updated_at_ms = ?11
+    WHERE number = ?1 AND version = ?12";
 
 const UPSERT_SEARCH: &str = "INSERT INTO review_search (review, intent, branch) VALUES (?1, ?2, ?3)
     ON CONFLICT (review) DO UPDATE SET intent = excluded.intent, branch = excluded.branch";
 
-const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body, persona) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (review, position) DO UPDATE SET body = excluded.body WHERE body <> excluded.body";
+const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, persona, body, claimed_by, lease_ends_tick, vote,
+    reserved_for, reserved_until_tick) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    ON CONFLICT (review, position) DO UPDATE SET body = excluded.body, claimed_by = excluded.claimed_by,
+    lease_ends_tick = excluded.lease_ends_tick, vote = excluded.vote, reserved_for = excluded.reserved_for,
+    reserved_until_tick = excluded.reserved_until_tick";
 
 const INSERT_SPELLING_IF_NEW: &str = "INSERT INTO spellings (name, key) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
 
@@ -65,8 +63,6 @@ const INSERT_PATCH: &str = "INSERT INTO counter_patches (review, id, round, pers
 
 const DECIDE_PATCH_IF_PENDING: &str =
     "UPDATE counter_patches SET status = ?3 WHERE review = ?1 AND id = ?2 AND status = 'pending'";
-
-const HAS_PENDING_PATCH: &str = "SELECT 1 FROM counter_patches WHERE review = ?1 AND status = 'pending' LIMIT 1";
 
 const DROP_PATCHES_WITHOUT_SEAT: &str = "UPDATE counter_patches SET status = 'dropped'
     WHERE review = ?1 AND status = 'pending'
@@ -93,7 +89,6 @@ const ALL: &[&str] = &[
     INSERT_MESSAGE,
     INSERT_PATCH,
     DECIDE_PATCH_IF_PENDING,
-    HAS_PENDING_PATCH,
     DROP_PATCHES_WITHOUT_SEAT,
     UPSERT_FINDING,
     SAVE_BOOT,
@@ -109,7 +104,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     connection.pragma_update(None, "cache_size", -16_384)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    let others = [webhooks::STATEMENTS, reviewer_pool::STATEMENTS, browser_sessions::STATEMENTS];
+    let figures = figures::statements();
+    let others = [webhooks::STATEMENTS, reviewer_pool::STATEMENTS, browser_sessions::STATEMENTS, &figures];
     let statements = || ALL.iter().chain(others.into_iter().flatten());
     connection.set_prepared_statement_cache_capacity(statements().count() * 2);
     for sql in statements() {
@@ -141,14 +137,21 @@ pub(super) fn insert_review(connection: &Connection, change: &Change, queued_seq
     connection.prepare_cached(INSERT_REVIEW)?.execute(params![
         review.number.0,
         change.body,
+        review.version,
+        review.status.as_str(),
+        queued_seq,
+        review.free_seats().count(),
+        review.round.number,
+        review.round.content_hash.0,
+        review.approved_hash.as_ref().map(|hash| &hash.0),
+        review.escalated.map(|escalated| escalated.why.as_str()),
+        review.updated_at.0,
         review.id.to_string(),
         review.proposer.project,
         review.category.map(|category| category.as_str()),
         review.priority.rank(),
-        queued_seq,
-        review.free_seats().count(),
         review.proposer.identity(),
-        review.status.as_str(),
+        review.created_at.0,
     ])?;
     insert_spelling(connection, review.proposer.identity())
 }
@@ -170,17 +173,19 @@ pub(super) fn update_review_if_version(
     queued_seq: Option<u64>,
 ) -> Result<(), StoreError> {
     let review = &change.review;
-    let first_at = |is: fn(&Event) -> bool| change.events.iter().find(|recorded| is(&recorded.event)).map(|it| it.at.0);
     let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
         review.number.0,
-        version,
         change.body,
+        review.version,
+        review.status.as_str(),
         queued_seq,
         review.free_seats().count(),
-        first_at(|event| matches!(event, Event::Claimed { .. })),
-        first_at(|event| matches!(event, Event::VerdictGiven(given) if given.verdict.is_vote())),
-        review.status.as_str(),
+        review.round.number,
+        review.round.content_hash.0,
+        review.approved_hash.as_ref().map(|hash| &hash.0),
+        review.escalated.map(|escalated| escalated.why.as_str()),
         review.updated_at.0,
+        version,
     ])?;
     match changed {
         1 => Ok(()),
@@ -190,12 +195,24 @@ pub(super) fn update_review_if_version(
 
 pub(super) fn upsert_seats(connection: &Connection, change: &Change) -> Result<(), StoreError> {
     let mut statement = connection.prepare_cached(UPSERT_SEAT)?;
-    for (position, (body, seat)) in change.seats.iter().zip(&change.review.seats).enumerate() {
-        let claimed_by = seat.claim.as_ref().map(|claim| claim.by.as_str());
+    for (position, body) in &change.seats {
+        let Some(seat) = change.review.seats.get(*position) else { continue };
+        let (claim, reservation) = (seat.claim.as_ref(), seat.reservation.as_ref());
+        let claimed_by = claim.map(|claim| claim.by.as_str());
         for name in [claimed_by, seat.assigned.as_deref()].into_iter().flatten() {
             insert_spelling(connection, name)?;
         }
-        statement.execute(params![change.review.number.0, position, body, seat.persona])?;
+        statement.execute(params![
+            change.review.number.0,
+            position,
+            seat.persona,
+            body,
+            claimed_by,
+            claim.and_then(|claim| claim.lease_ends).map(|tick| tick.0),
+            seat.vote.map(Verdict::as_str),
+            reservation.map(|reservation| reservation.reviewer.as_str()).or(seat.assigned.as_deref()),
+            reservation.map(|reservation| reservation.until.0),
+        ])?;
     }
     Ok(())
 }
@@ -237,6 +254,7 @@ pub(super) fn write_event_rows(
     connection: &Connection,
     change: &Change,
     recorded: &LoggedEvent,
+    figures: &mut FigureChanges,
 ) -> Result<(), StoreError> {
     let review = change.review.number.0;
     match &recorded.event {
@@ -247,9 +265,13 @@ pub(super) fn write_event_rows(
         Event::Revised { round, .. } => {
             upsert_search(connection, &change.review)?;
             upsert_round(connection, change, round.number, recorded)?;
-            drop_patches(connection, review)
+            drop_patches(connection, change)
         }
-        Event::VerdictGiven(given) => insert_verdict(connection, change, recorded, given),
+        Event::VerdictGiven(given) => {
+            let worker = Worker { persona: given.persona.clone(), reviewer: given.by.clone() };
+            figures.count_review_of(connection, change, &worker)?;
+            insert_verdict(connection, change, recorded, given)
+        }
         Event::MessageAdded { persona, to, role, by, round, body, anchor, metadata, requeued, .. } => {
             let anchor = anchor.as_ref().map(serde_json::to_string).transpose()?;
             let metadata = metadata.as_ref().map(ToString::to_string);
@@ -266,12 +288,12 @@ pub(super) fn write_event_rows(
                 metadata,
                 recorded.at.0,
             ])?;
-            if requeued.is_some() { drop_patches(connection, review) } else { Ok(()) }
+            if requeued.is_some() { drop_patches(connection, change) } else { Ok(()) }
         }
         Event::CounterPatchAccepted { patch, .. } => {
             decide_patch(connection, review, *patch, "accepted")?;
             upsert_round(connection, change, change.review.round.number, recorded)?;
-            drop_patches(connection, review)
+            drop_patches(connection, change)
         }
         Event::Rebased { .. } => upsert_round(connection, change, change.review.round.number, recorded),
         Event::CounterPatchRejected { patch, .. } => decide_patch(connection, review, *patch, "rejected"),
@@ -292,9 +314,9 @@ pub(super) fn write_event_rows(
                 recorded.at.0,
                 None::<i64>,
             ])?;
-            drop_patches(connection, review)
+            drop_patches(connection, change)
         }
-        Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, review),
+        Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, change),
         Event::Claimed { .. }
         | Event::ReservationEnded { .. }
         | Event::ClaimRenewed { .. }
@@ -340,8 +362,7 @@ fn insert_verdict(
     let review = change.review.number.0;
     let VerdictGiven { round, persona, by, .. } = given;
     let metrics = given.metrics.as_ref().map(serde_json::to_string).transpose()?;
-    let seat = change.review.seats.iter().find(|seat| seat.persona == *persona);
-    let claimed_at = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.at.0);
+    let claimed_at = claimed_at(&change.review, persona).map(|at| at.0);
     connection.prepare_cached(INSERT_VERDICT)?.execute(params![
         review,
         recorded.version,
@@ -361,7 +382,7 @@ fn insert_verdict(
         let diff = change.patch.as_deref().ok_or_else(|| StoreError::Write("the counter-patch has no text".into()))?;
         let row = params![review, recorded.version, round, persona, by, diff, recorded.at.0];
         connection.prepare_cached(INSERT_PATCH)?.execute(row)?;
-        drop_patches(connection, review)?;
+        drop_patches(connection, change)?;
     }
     Ok(())
 }
@@ -372,9 +393,9 @@ fn decide_patch(connection: &Connection, review: i64, id: u64, status: &str) -> 
 }
 
 /// Marks pending counter-patches as dropped if no seat refers to them any more.
-fn drop_patches(connection: &Connection, review: i64) -> Result<(), StoreError> {
-    if connection.prepare_cached(HAS_PENDING_PATCH)?.exists([review])? {
-        connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([review])?;
+fn drop_patches(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+    if change.had_pending_patch || change.patch.is_some() {
+        connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([change.review.number.0])?;
     }
     Ok(())
 }

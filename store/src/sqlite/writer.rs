@@ -5,7 +5,7 @@
 //! It uses rusqlite rather than sqlx, which hands every statement to a worker thread. That costs more than the
 //! statement (docs/adr/0003-blocking-writer.md).
 
-use super::{DatabaseFiles, browser_sessions, reviewer_pool, webhooks, write_statements};
+use super::{DatabaseFiles, browser_sessions, figures::FigureChanges, reviewer_pool, webhooks, write_statements};
 use crate::{BrowserSessionChange, Change, CommitReply, Feed, PoolChange, Settings, StoreError, WebhookChange};
 use domain::review::{Event, LoggedEvent, Review};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -280,11 +280,13 @@ impl GroupCommit {
         let mut seq = self.last_seq;
         let mut last_queued = None;
         let mut count = 0;
+        let mut figures = FigureChanges::default();
         for change in changes {
-            last_queued = write_change(&transaction, change, seq)?.or(last_queued);
+            last_queued = write_change(&transaction, change, seq, &mut figures)?.or(last_queued);
             seq += change.events.len() as u64;
             count += 1;
         }
+        figures.write(&transaction)?;
         let started = Instant::now();
         transaction.commit()?;
         self.counters.sync.observe(started.elapsed().as_secs_f64());
@@ -301,7 +303,12 @@ impl GroupCommit {
 }
 
 /// Returns the number of the last event that made a seat claimable. `before` is the number before the first event.
-fn write_change(connection: &Connection, change: &Change, before: u64) -> Result<Option<u64>, StoreError> {
+fn write_change(
+    connection: &Connection,
+    change: &Change,
+    before: u64,
+    figures: &mut FigureChanges,
+) -> Result<Option<u64>, StoreError> {
     let Some(first) = change.events.first() else {
         return Err(StoreError::Write("the change has no event".into()));
     };
@@ -318,9 +325,10 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
     write_statements::upsert_seats(connection, change)?;
     for ((seq, recorded), payload) in (before + 1..).zip(&change.events).zip(&change.payloads) {
         write_statements::append_event(connection, change, recorded, payload, seq)?;
-        write_statements::write_event_rows(connection, change, recorded)?;
+        write_statements::write_event_rows(connection, change, recorded, figures)?;
     }
     write_statements::upsert_findings(connection, change)?;
+    figures.add(change);
     Ok(last_queued)
 }
 

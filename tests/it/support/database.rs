@@ -141,7 +141,7 @@ fn tell_at(
     let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
     let told = transition(Some(first.review()), command, now, &RULES).unwrap();
     let (done, saved) = oneshot::channel();
-    let mut change = Change::new(Arc::new(told.next), told.events, now.tick).unwrap();
+    let mut change = Change::new(Some(first.review()), Arc::new(told.next), told.events, now.tick).unwrap();
     change.content = content.map(Arc::new);
     writer.commit(change.clone(), done);
     (change, saved)
@@ -154,7 +154,7 @@ pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) 
     proposal.proposed.id = ReviewId(uuid::Uuid::new_v4());
     let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
     let done = transition(None, Command::Propose(Box::new(proposal)), now, &RULES).unwrap();
-    let mut change = Change::new(Arc::new(done.next), done.events, Tick(at)).unwrap();
+    let mut change = Change::new(None, Arc::new(done.next), done.events, Tick(at)).unwrap();
     change.content = Some(Arc::new(content));
     change
 }

@@ -369,7 +369,7 @@ export type DiscussionResponse = {
 
 export type DrainReason = "idle" | "ttl" | "make_room" | "not_needed" | "operator";
 
-/** Milliseconds. Without reviews only `count` is present. */
+/** Milliseconds. Without reviews only `count` is present. `mean_ms` is exact; the others are rounded to two digits: 61,000 stands for 60,500 to 61,499. */
 export type DurationStats = {
   /** Number of reviews that reached this point. */
   count: number;
@@ -377,6 +377,7 @@ export type DurationStats = {
   mean_ms?: number;
   p50_ms?: number;
   p90_ms?: number;
+  p95_ms?: number;
 };
 
 /** Effort of a review, in total and by reviewer and round. */
@@ -1910,7 +1911,8 @@ export type WorkStats = {
   average_ms?: number;
   changes_requested: number;
   comments: number;
-  cost_usd: number;
+  /** Absent if no verdict reports a cost. */
+  cost_usd?: number;
   /** As verdicts report them. */
   input_tokens: number;
   output_tokens: number;

@@ -7,7 +7,7 @@ pub(super) use findings::{raise, resolve_own, update_finding};
 use super::super::{
     Answered, Asked, Claim, ClaimEndReason, CounterPatch, Decision, DiffCheck, DiffFacts, Escalated, Event,
     LastMessage, LastVerdict, LoggedEvent, MessageCount, PatchStatus, Proposed, Recipient, Review, Reviewed, Role,
-    Round, Seat, Status, Superseded,
+    Round, Seat, Status, Superseded, Times,
     event::{Requeued, RequeuedSeat, VerdictGiven},
 };
 use super::discussion::answers;
@@ -34,6 +34,7 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
         priority: proposed.priority,
         status: Status::Pending,
         status_since: at,
+        times: Times::default(),
         branch: branch(&proposed.round),
         round: proposed.round.clone(),
         returned: false,
@@ -76,10 +77,47 @@ pub fn apply(mut review: Review, logged: &LoggedEvent) -> Review {
     review.updated_at = logged.at;
     let before = review.status;
     change(&mut review, &logged.event, logged.at);
+    note_times(&mut review.times, &logged.event, logged.at);
     if review.status != before {
+        if let Some(spent) = review.times.spent_ms.get_mut(before as usize) {
+            *spent += (logged.at.0 - review.status_since.0).max(0);
+        }
+        enter(&mut review.times, review.status, logged.at);
         review.status_since = logged.at;
     }
     review
+}
+
+fn note_times(times: &mut Times, event: &Event, at: Timestamp) {
+    match event {
+        Event::Claimed { .. } => times.first_claimed_at = times.first_claimed_at.or(Some(at)),
+        Event::VerdictGiven(given) if given.verdict.is_vote() => {
+            times.first_verdict_at = times.first_verdict_at.or(Some(at));
+        }
+        Event::Closed { .. } => times.closed_at = Some(at),
+        Event::Proposed(_)
+        | Event::Revised { .. }
+        | Event::Rebased { .. }
+        | Event::AutoRejected { .. }
+        | Event::ClaimEnded { .. }
+        | Event::ReservationEnded { .. }
+        | Event::ClaimRenewed { .. }
+        | Event::SeatAdded { .. }
+        | Event::VerdictGiven(_)
+        | Event::FindingUpdated(_)
+        | Event::MessageAdded { .. }
+        | Event::CounterPatchAccepted { .. }
+        | Event::CounterPatchRejected { .. }
+        | Event::Cancelled { .. } => {}
+    }
+}
+
+fn enter(times: &mut Times, status: Status, at: Timestamp) {
+    match status {
+        Status::Approved | Status::Rejected | Status::Cancelled => times.decided_at = Some(at),
+        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => times.decided_at = None,
+        Status::Closed => {}
+    }
 }
 
 /// The review after all events of `log`; `None` if the log does not start with a proposal.

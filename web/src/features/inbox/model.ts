@@ -132,7 +132,8 @@ export function daySentence({ reviews, issues, work }: StatsResponse): string | 
   if (reviews.cancelled > 0) parts.push(`${reviews.cancelled} cancelled`);
   if (reviews.escalated > 0) parts.push(`${reviews.escalated} escalated`);
   if (issues.total > 0) parts.push(counted(issues.total, "finding"));
-  if (work.cost_usd > 0) parts.push(`$${work.cost_usd.toFixed(2)}`);
+  const cost = work.cost_usd ?? 0;
+  if (cost > 0) parts.push(`$${cost.toFixed(2)}`);
   const median = reviews.time_to_decision.p50_ms;
   const half = median === undefined ? "" : ` Half were decided within ${duration(Math.max(1_000, median))}.`;
   const list = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
