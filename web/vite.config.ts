@@ -33,7 +33,11 @@ function whoamiPreload(): Plugin {
   return {
     name: "whoami-preload",
     transformIndexHtml: () => [
-      { tag: "link", attrs: { rel: "preload", as: "fetch", href: "/api/v1/whoami", crossorigin: "" }, injectTo: "head" },
+      {
+        tag: "link",
+        attrs: { rel: "preload", as: "fetch", href: "/api/v1/whoami", crossorigin: "" },
+        injectTo: "head",
+      },
     ],
   };
 }
@@ -52,7 +56,15 @@ function plainPlaceholder(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [stubShiki(), stubMarkdownWriter(), themeScript(), whoamiPreload(), tailwindcss(), react(), plainPlaceholder()],
+  plugins: [
+    stubShiki(),
+    stubMarkdownWriter(),
+    themeScript(),
+    whoamiPreload(),
+    tailwindcss(),
+    react(),
+    plainPlaceholder(),
+  ],
   experimental: {
     renderBuiltUrl: (file, { hostType }) => (hostType === "html" ? `${ASSETS}${basename(file)}` : { relative: true }),
   },

@@ -14,7 +14,9 @@ export const reviewId = (param: string, name: string) =>
       const args = { review_id: reviewName(param), caller_id: name };
       const status = await call("get_review_status", args, { signal });
       const { queryKey } = reviewStatus(status.review_id, name);
-      client.setQueryData(queryKey, (known) => (known !== undefined && known.version > status.version ? known : status));
+      client.setQueryData(queryKey, (known) =>
+        known !== undefined && known.version > status.version ? known : status,
+      );
       return status.review_id;
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -40,7 +42,8 @@ export const description = (id: string, round: number, contentHash: string) =>
     queryKey: ["description", contentHash],
     queryFn: async ({ client, signal }) => {
       const head = await client.ensureQueryData(proposal(id, round));
-      let page = head.content_hash === contentHash ? head : await call("get_review", { review_id: id, round }, { signal });
+      let page =
+        head.content_hash === contentHash ? head : await call("get_review", { review_id: id, round }, { signal });
       let text = page.description ?? "";
       // The diff follows the description: its first character means that the description has ended.
       while (page.diff === undefined && page.counter_patch === undefined && page.next_cursor !== undefined) {
