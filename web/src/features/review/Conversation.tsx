@@ -22,6 +22,7 @@ interface ConversationProps {
 export function Conversation({ seenVersion, composer }: ConversationProps) {
   const { id, review, me, can } = useReview();
   const [seat, setSeat] = useState("all");
+  const [sent, setSent] = useState(0);
   const messages = useQuery(discussion(id));
   const events = useQuery(timeline(id));
   const all = useMemo(() => streamOf(events.data ?? [], messages.data ?? []), [events.data, messages.data]);
@@ -43,10 +44,15 @@ export function Conversation({ seenVersion, composer }: ConversationProps) {
           <Choice label="Show" value={seat} options={seats} onChange={setSeat} />
         </div>
       )}
-      <Stream entries={entries} unread={firstUnread(entries, seenVersion, me.name)} />
+      <Stream entries={entries} unread={firstUnread(entries, seenVersion, me.name)} sent={sent} />
       <div className="border-t border-line p-3" data-print="hide">
         {can.message === null ? (
-          <MessageForm name={`message.${id}`} label="Write a message" inputRef={composer} />
+          <MessageForm
+            name={`message.${id}`}
+            label="Write a message"
+            inputRef={composer}
+            onSent={() => setSent((count) => count + 1)}
+          />
         ) : (
           <p className="text-dim">{can.message}</p>
         )}
@@ -55,7 +61,14 @@ export function Conversation({ seenVersion, composer }: ConversationProps) {
   );
 }
 
-function Stream({ entries, unread }: { entries: readonly Entry[]; unread: number | null }) {
+interface StreamProps {
+  entries: readonly Entry[];
+  unread: number | null;
+  /** How many messages the reader has sent from here. */
+  sent: number;
+}
+
+function Stream({ entries, unread, sent }: StreamProps) {
   const box = useRef<HTMLElement>(null);
   const unreadLine = useRef<HTMLParagraphElement>(null);
   const { end, isEndInSight, unseen } = useEndInSight(box, entries.at(-1)?.version ?? 0, entries);
@@ -66,6 +79,14 @@ function Stream({ entries, unread }: { entries: readonly Entry[]; unread: number
     const top = unreadLine.current?.offsetTop ?? scroller.scrollHeight;
     scroller.scrollTop = top - 40;
   }, []);
+  const last = entries.at(-1)?.version;
+  const shown = useRef(sent);
+  // What the reader sends is shown. It arrives after the answer.
+  useEffect(() => {
+    if (shown.current === sent || last === undefined) return;
+    shown.current = sent;
+    end.current?.scrollIntoView({ block: "end" });
+  }, [last, sent, end]);
   if (entries.length === 0) return <Empty title="Nothing has been said yet." />;
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
