@@ -80,13 +80,16 @@ function Stream({ entries, unread, sent }: StreamProps) {
     scroller.scrollTop = top - 40;
   }, []);
   const last = entries.at(-1)?.version;
-  const shown = useRef(sent);
-  // What the reader sends is shown. It arrives after the answer.
+  const isOwnDue = useRef(false);
   useEffect(() => {
-    if (shown.current === sent || last === undefined) return;
-    shown.current = sent;
+    isOwnDue.current = sent > 0;
+  }, [sent]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what the reader sent is shown when it arrives
+  useEffect(() => {
+    if (!isOwnDue.current) return;
+    isOwnDue.current = false;
     end.current?.scrollIntoView({ block: "end" });
-  }, [last, sent, end]);
+  }, [last]);
   if (entries.length === 0) return <Empty title="Nothing has been said yet." />;
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
