@@ -29,7 +29,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
                       frame-ancestors 'none'; connect-src 'self'";
 
 /// What the page never uses.
-const PERMISSIONS: &str = "accelerometer=(), camera=(), display-capture=(), geolocation=(), \
+const PERMISSIONS: &str = "accelerometer=(), bluetooth=(), camera=(), display-capture=(), geolocation=(), \
                            gyroscope=(), hid=(), microphone=(), midi=(), payment=(), serial=(), usb=()";
 
 /// Whether a request is for the page. Everything else keeps its JSON responses: an API client that mistypes a path

@@ -102,7 +102,7 @@ test("by keyboard alone", async ({ broker, page }) => {
   await view.expectStatus("approved");
   const link = page.getByRole("link", { name: new RegExp(`^Next: ${next}`) });
   await expect(link).toBeVisible();
-  await pressUntilFocused(page, "Tab", link, 80);
-  await keyboard.press("Enter");
+  await keyboard.press("g");
+  await keyboard.press("n");
   await expect(page.getByRole("heading", { level: 1, name: new RegExp(`^${next} Add more`) })).toBeVisible();
 });

@@ -32,6 +32,15 @@ test("the link of `countersign open` signs in once and leads to the review", asy
   await expect(page.getByRole("alert")).toContainText("was used already");
 });
 
+test("before anyone has signed in, a page asks for nothing that it may not have", async ({ broker, page }) => {
+  // A refused call would be an error in the console, and so a fault.
+  for (const path of ["/", "/r", "/r/R-1", "/start", "/preferences"]) {
+    await page.goto(broker.url(path));
+    await expect(page.getByRole("heading", { level: 1, name: "Sign in to Countersign" })).toBeVisible();
+    await page.waitForLoadState("networkidle");
+  }
+});
+
 test("a token can be pasted, and signing out ends the session", async ({ broker, page, faults }) => {
   const token = (await broker.cli("token", "create", "--role", "operator", "--name", "olga")).trim();
   broker.token = token;

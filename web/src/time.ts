@@ -18,14 +18,18 @@ const TICK_MS = 10_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const MONTH = 30 * DAY;
+const YEAR = 365 * DAY;
 
-/** "14 s", "3 min", "2 h", "5 d": how long, in the largest unit that fits. */
+/** "14 s", "3 min", "2 h", "5 d", "7 mo", "3 y": how long, in the largest unit that fits. */
 export function duration(ms: number): string {
   const positive = Math.max(0, ms);
   if (positive < MINUTE) return `${Math.floor(positive / 1000)} s`;
   if (positive < HOUR) return `${Math.floor(positive / MINUTE)} min`;
   if (positive < 2 * DAY) return `${Math.floor(positive / HOUR)} h`;
-  return `${Math.floor(positive / DAY)} d`;
+  if (positive < 60 * DAY) return `${Math.floor(positive / DAY)} d`;
+  if (positive < 2 * YEAR) return `${Math.floor(positive / MONTH)} mo`;
+  return `${Math.floor(positive / YEAR)} y`;
 }
 
 export function ago(at: string, nowMs: number): string {

@@ -37,3 +37,7 @@ pub(crate) fn installed_program(folder: &str, name: impl AsRef<OsStr>) -> Comman
     command.current_dir(folder);
     command
 }
+
+#[cfg(test)]
+#[path = "npm_tests.rs"]
+mod tests;

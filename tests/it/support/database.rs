@@ -27,6 +27,8 @@ pub(crate) enum Stored {
     /// Two rounds with a discussion and an issue, approved and closed: ten events, a minute after those of the review
     /// before.
     Lived,
+    /// Every hundredth is pending, the others have lived.
+    Mixed,
 }
 
 /// The number of reviews that may wait for the writer.
@@ -47,12 +49,17 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
             saved.await.unwrap().unwrap();
         }
         let personas: &[&str] = if stored == Stored::Begun { &["general", "tests"] } else { &[DEFAULT_PERSONA] };
+        let stored = match stored {
+            Stored::Mixed if number % 100 == 0 => Stored::Pending,
+            Stored::Mixed => Stored::Lived,
+            other => other,
+        };
         let at = if stored == Stored::Lived { number * MINUTE } else { number };
         let first = submission(number, at, "a stored change", personas);
         let (done, saved) = oneshot::channel();
         store.writer.commit(first.clone(), done);
         last = Some(match stored {
-            Stored::Pending => saved,
+            Stored::Pending | Stored::Mixed => saved,
             Stored::Begun => {
                 let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check: None };
                 let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);

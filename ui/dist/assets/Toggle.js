@@ -1,1 +1,1 @@
-import{Kt as e,k as t}from"./frame.js";var n=e();function r({isSelected:e,onChange:r,...i}){return(0,n.jsx)(t,{...i,"aria-pressed":e,"data-selected":e||void 0,onPress:()=>r(!e)})}export{r as t};
+import{on as e,tt as t}from"./frame.js";var n=e();function r({isSelected:e,onChange:r,...i}){return(0,n.jsx)(t,{...i,"aria-pressed":e,"data-selected":e||void 0,onPress:()=>r(!e)})}export{r as t};

@@ -27,7 +27,7 @@ export function HelpSheet({ isOpen, onClose }: { isOpen: boolean; onClose: () =>
           </section>
         ))}
       </div>
-      <p className="text-dim">Single keys can be switched off in Preferences. Every key is also a button.</p>
+      <p className="mt-2 text-dim">Single keys can be switched off in Preferences. Every key is also a button.</p>
     </Dialog>
   );
 }

@@ -54,8 +54,9 @@ function Search({ onClose }: { onClose: () => void }) {
   const found = useFoundReviews(text);
   const actions = matching(actionEntries(active), text);
   const sections = [
-    { id: "actions", title: "Actions", entries: actions },
-    { id: "reviews", title: "Reviews", entries: found.map(reviewEntry) },
+    // An entry of the same id would take the place of the section.
+    { id: "section actions", title: "Actions", entries: actions },
+    { id: "section reviews", title: "Reviews", entries: found.map(reviewEntry) },
   ].filter(({ entries }) => entries.length > 0);
   const choose = (entry: string) => {
     onClose();

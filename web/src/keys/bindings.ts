@@ -29,6 +29,7 @@ export const bindings = {
   done: { scope: "list", keys: ["y"], label: "Mark as done" },
 
   toParent: { scope: "review", keys: ["u"], label: "Back to the list" },
+  nextReview: { scope: "review", keys: ["g n"], label: "After a verdict, go to the next review" },
   nextFile: { scope: "review", keys: ["]", "Shift+J"], label: "Next file" },
   previousFile: { scope: "review", keys: ["[", "Shift+K"], label: "Previous file" },
   nextChange: { scope: "review", keys: ["n"], label: "Next change" },

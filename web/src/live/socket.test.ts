@@ -62,20 +62,59 @@ test("events are gathered, and each key is loaded once", () => {
   expect(invalidated.mock.calls.map(([filter]) => filter.queryKey)).toEqual([["reviews"], ["review", "id-1"]]);
 });
 
-test("ten seconds of a thousand events each cause few requests", () => {
+/** Ten events in each hundredth of a second. Returns how often lists were loaded. */
+async function busySeconds(seconds: number): Promise<number> {
   latest().says(ready(0));
   invalidated.mockClear();
-  for (let seq = 1; seq <= 10_000; seq += 1) {
+  for (let seq = 1; seq <= seconds * 1_000; seq += 1) {
     latest().says(event(seq));
-    if (seq % 10 === 0) vi.advanceTimersByTime(10);
+    if (seq % 10 === 0) await vi.advanceTimersByTimeAsync(10);
   }
-  const lists = invalidated.mock.calls.filter(([filter]) => filter.queryKey[0] === "reviews").length;
-  expect(lists).toBeLessThanOrEqual(8);
+  return invalidated.mock.calls.filter(([filter]) => filter.queryKey[0] === "reviews").length;
+}
+
+test("ten seconds of a thousand events each cause few requests", async () => {
+  expect(await busySeconds(10)).toBeLessThanOrEqual(8);
   // The last event is not lost, and calm brings back the short wait.
-  vi.advanceTimersByTime(10_000);
+  await vi.advanceTimersByTimeAsync(10_000);
   invalidated.mockClear();
   latest().says(event(10_001));
-  vi.advanceTimersByTime(100);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(invalidated).toHaveBeenCalled();
+});
+
+test("events with gaps between them cause no more requests", async () => {
+  latest().says(ready(0));
+  invalidated.mockClear();
+  for (let seq = 1; seq <= 50; seq += 1) {
+    latest().says(event(seq));
+    await vi.advanceTimersByTimeAsync(200);
+  }
+  expect(invalidated.mock.calls.filter(([filter]) => filter.queryKey[0] === "reviews").length).toBeLessThanOrEqual(8);
+});
+
+test("a load waits for the one before it, and rests longer the longer that one took", async () => {
+  let running = 0;
+  let most = 0;
+  invalidated.mockImplementation(async ({ queryKey }: { queryKey: string[] }) => {
+    if (queryKey[0] !== "reviews") return;
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((done) => setTimeout(done, 1_500));
+    running -= 1;
+  });
+  expect(await busySeconds(10)).toBeLessThanOrEqual(3);
+  expect(most).toBe(1);
+});
+
+test("an answer that never comes keeps back later events only for a while", async () => {
+  latest().says(ready(1));
+  invalidated.mockImplementation(() => new Promise(() => {}));
+  latest().says(event(2));
+  await vi.advanceTimersByTimeAsync(200);
+  invalidated.mockClear();
+  latest().says(event(3));
+  await vi.advanceTimersByTimeAsync(20_000);
   expect(invalidated).toHaveBeenCalled();
 });
 

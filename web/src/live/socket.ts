@@ -6,8 +6,14 @@ import { touched } from "./touched";
 
 const GATHER_MS = 100;
 const GATHER_HIDDEN_MS = 2_000;
-/** While events keep coming, each wait is twice as long as the last one, up to this. */
-const GATHER_MAX_MS = 4_000;
+/** While events keep coming, what they touch is loaded this often. */
+const REFETCH_EVERY_MS = 2_000;
+/** After a calm time, so many loads may follow each other without that wait. */
+const REFETCHES_AT_ONCE = 3;
+/** On a busy machine the page rests this many times as long as the last load took. */
+const REST = 2;
+/** An answer that takes longer does not keep back later events. */
+const REFETCH_TIMEOUT_MS = 5_000;
 const REFUSAL_TIMEOUT_MS = 5_000;
 
 export class LiveSocket {
@@ -17,8 +23,10 @@ export class LiveSocket {
   private nextDialAt: number | null = null;
   private gathered = new Map<string, readonly unknown[]>();
   private gatherTimer: ReturnType<typeof setTimeout> | null = null;
-  private gatherMs = GATHER_MS;
-  private lastFlushAt = 0;
+  private isRefetching = false;
+  /** Each load moves it forward by `REFETCH_EVERY_MS`; a load waits until it is not too far ahead of the clock. */
+  private refetchedUntil = 0;
+  private restsUntil = 0;
   private attempt = 0;
   private pausedEvents = 0;
   private isPaused = false;
@@ -40,7 +48,7 @@ export class LiveSocket {
     const onVisible = () => {
       if (document.visibilityState !== "visible") return;
       if (this.live.state === "offline") this.dialIn(0);
-      if (!this.isPaused) this.flush();
+      if (!this.isPaused) void this.flush();
     };
     addEventListener("online", onOnline);
     document.addEventListener("visibilitychange", onVisible);
@@ -74,7 +82,7 @@ export class LiveSocket {
     this.isPaused = isPaused;
     if (!isPaused) {
       this.pausedEvents = 0;
-      this.flush();
+      void this.flush();
     }
     this.publish();
   }
@@ -128,21 +136,30 @@ export class LiveSocket {
   }
 
   private gather(): void {
-    if (this.gatherTimer !== null || this.isPaused) return;
-    const isBusy = Date.now() - this.lastFlushAt < this.gatherMs;
-    this.gatherMs = isBusy ? Math.min(this.gatherMs * 2, GATHER_MAX_MS) : GATHER_MS;
-    const wait = document.visibilityState === "hidden" ? Math.max(GATHER_HIDDEN_MS, this.gatherMs) : this.gatherMs;
-    this.gatherTimer = setTimeout(() => this.flush(), wait);
+    if (this.gatherTimer !== null || this.isRefetching || this.isPaused) return;
+    const now = Date.now();
+    const turn = this.refetchedUntil - REFETCH_EVERY_MS * (REFETCHES_AT_ONCE - 1);
+    const shortest = document.visibilityState === "hidden" ? GATHER_HIDDEN_MS : GATHER_MS;
+    const wait = Math.max(shortest, turn - now, this.restsUntil - now);
+    this.gatherTimer = setTimeout(() => void this.flush(), wait);
   }
 
-  private flush(): void {
+  /** Loads again what the gathered events touch. What they touch meanwhile is gathered for the next time. */
+  private async flush(): Promise<void> {
     if (this.gatherTimer !== null) clearTimeout(this.gatherTimer);
     this.gatherTimer = null;
-    if (this.gathered.size === 0) return;
-    this.lastFlushAt = Date.now();
+    if (this.gathered.size === 0 || this.isRefetching) return;
+    const began = Date.now();
     const gathered = [...this.gathered.values()];
     this.gathered.clear();
-    for (const queryKey of gathered) void this.queries.invalidateQueries({ queryKey });
+    this.refetchedUntil = Math.max(this.refetchedUntil, began) + REFETCH_EVERY_MS;
+    this.isRefetching = true;
+    const loads = gathered.map((queryKey) => this.queries.invalidateQueries({ queryKey }));
+    await Promise.race([Promise.allSettled(loads), new Promise((done) => setTimeout(done, REFETCH_TIMEOUT_MS))]);
+    this.isRefetching = false;
+    const ended = Date.now();
+    this.restsUntil = ended + (ended - began) * REST;
+    if (this.gathered.size > 0) this.gather();
   }
 
   private dialIn(delayMs: number): void {

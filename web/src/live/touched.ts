@@ -9,7 +9,6 @@ export function touched({ type: topic, review_id }: Pick<LiveEvent, "type" | "re
   switch (topic) {
     case "review_updated":
     case "review_iteration_added":
-      return [keys.lists, keys.stats, ["issues"], ...review];
     case "issue_resolved":
       return [keys.lists, ["issues"], ...review];
     case "message_added":

@@ -54,7 +54,7 @@ const components: Components = {
   blockquote: ({ children }) => (
     <blockquote className="my-2 border-l-2 border-line pl-3 text-dim">{children}</blockquote>
   ),
-  code: ({ children }) => <code className="rounded-sm bg-raised px-1">{children}</code>,
+  code: ({ children }) => <code className="markdown-code">{children}</code>,
   pre: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
     <pre className="my-2 overflow-x-auto rounded border border-line bg-raised p-3" tabIndex={0}>

@@ -20,10 +20,10 @@ export const columns = {
 /** Number and title, which open the review from anywhere in its row. */
 export const titleLink =
   "flex items-baseline gap-2 text-text no-underline after:absolute after:inset-0 hover:no-underline focus-visible:outline-none focus-visible:after:rounded-sm focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent";
-export const titleNumber = "shrink-0 text-dim xl:w-12";
+export const titleNumber = "shrink-0 whitespace-nowrap text-dim xl:w-16";
 export const titleText = "line-clamp-2 font-medium xl:line-clamp-1";
 /** The small line below the title. */
-export const smallPrint = "flex flex-wrap gap-x-3 text-xs text-dim xl:pl-14";
+export const smallPrint = "flex flex-wrap gap-x-3 text-xs text-dim xl:pl-18";
 
 export function Issues({ row }: { row: ReviewRow }) {
   const open = row.open_issues;

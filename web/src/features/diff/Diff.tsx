@@ -107,7 +107,10 @@ function DiffOfContent(props: DiffProps) {
     nextFile: go.goToNextFile,
     nextChange: (step) => {
       const range = go.goToNextChange(step, selection);
-      if (range !== null) onSelect(range);
+      if (range === null) return;
+      onSelect(range);
+      // The arrow keys go on from the line.
+      go.viewer.current?.focus();
     },
     nextNote: go.goToNextNote,
     markViewedAndNext: go.markViewedAndGoOn,

@@ -32,8 +32,15 @@ registerCustomTheme(
   "zed",
 );
 
-/** Small files are highlighted at once, without a first paint in one colour. */
-const POOL = { workerFactory: () => new DiffWorker(), poolSize: 2, mainThreadMaxCharacters: 20_000 };
+/**
+ * Small files are highlighted at once, without a first paint in one colour. Nothing is drawn before all workers have
+ * started, and on two cores the second one only delays that.
+ */
+const POOL = {
+  workerFactory: () => new DiffWorker(),
+  poolSize: navigator.hardwareConcurrency > 2 ? 2 : 1,
+  mainThreadMaxCharacters: 20_000,
+};
 const HIGHLIGHTER = { theme: THEMES, preferredHighlighter: "highlights" as const };
 /** If nothing is drawn by then, the table is shown. */
 const DRAW_TIMEOUT_MS = 10_000;

@@ -23,7 +23,10 @@ export interface Rows {
   hasMore: boolean;
 }
 
-/** Reads pages until they are `enough`. The broker sends fewer rows per page if they are long. */
+/** Rows per request. The broker sends fewer if they are long, and then has read them twice. */
+const PAGE_ROWS = 30;
+
+/** Reads pages until they are `enough`. */
 async function rows(
   args: Args<"list_reviews">,
   isEnough: (found: readonly ReviewRow[]) => boolean,
@@ -32,7 +35,7 @@ async function rows(
   const found: ReviewRow[] = [];
   let cursor: string | undefined;
   do {
-    const page = await call("list_reviews", { ...args, limit: 100, details: true, cursor }, { signal });
+    const page = await call("list_reviews", { ...args, limit: PAGE_ROWS, details: true, cursor }, { signal });
     found.push(...page.reviews);
     cursor = page.next_cursor;
   } while (cursor !== undefined && !isEnough(found));
@@ -53,20 +56,20 @@ const mine = ({ name, isOperator, whoami }: Who) =>
     queryKey: keys.inbox("mine", name),
     queryFn: async ({ signal }) => {
       const args = { my_turn: true, caller_id: name, role: isOperator ? ("operator" as const) : undefined };
-      const newest = await rows(args, atLeast(60), signal);
+      const newest = await rows(args, atLeast(PAGE_ROWS), signal);
       if (!newest.hasMore) return newest;
       // Many reviews wait for any reviewer: what waits for this person alone must not be lost among them.
-      const started = await rows({ ...args, statuses: [...STARTED_STATUSES] }, atLeast(60), signal);
+      const started = await rows({ ...args, statuses: [...STARTED_STATUSES] }, atLeast(PAGE_ROWS), signal);
       return { rows: withoutDoubles([...newest.rows, ...started.rows]), hasMore: true };
     },
     enabled: whoami !== null,
   });
 
-/** One page is enough to see what goes on; the list of reviews has the rest. */
+/** Enough to see what goes on; the list of reviews has the rest. */
 const open = ({ name, whoami }: Who) =>
   queryOptions({
     queryKey: keys.inbox("open", name),
-    queryFn: ({ signal }) => rows({ statuses: [...OPEN_STATUSES], caller_id: name }, atLeast(1), signal),
+    queryFn: ({ signal }) => rows({ statuses: [...OPEN_STATUSES], caller_id: name }, atLeast(PAGE_ROWS), signal),
     enabled: whoami !== null,
   });
 
@@ -88,11 +91,14 @@ const decided = ({ name, whoami }: Who, today: number) =>
     enabled: whoami !== null,
   });
 
-/** Figures of the last day. Only operators may see them. */
+const STATS_MS = 60_000;
+
+/** Figures of the last day, a minute old at most: they change with every event. Only operators may see them. */
 export const dayStats = () =>
   queryOptions({
     queryKey: [...keys.stats, "24h"],
     queryFn: ({ signal }) => call("get_review_stats", { since: "24h" }, { signal }),
+    refetchInterval: STATS_MS,
   });
 
 const NO_MARKS = {};
@@ -122,12 +128,13 @@ export function useInbox(): LoadedInbox {
   const today = startOfDay(useNow());
   const lists = [useQuery(mine(me)), useQuery(open(me)), useQuery(decided(me, today))] as const;
   const [needs, running, ended] = lists.map((list) => list.data);
-  const areLoaded = isPoolKnown && needs !== undefined && running !== undefined && ended !== undefined;
+  const areLoaded = running !== undefined && ended !== undefined;
+  const rows = { mine: needs?.rows ?? [], open: running?.rows ?? [], decided: ended?.rows ?? [] };
+  const inbox = needs !== undefined && isPoolKnown ? inboxOf(rows, me, pool, marks, today) : null;
   return {
-    inbox: areLoaded
-      ? inboxOf({ mine: needs.rows, open: running.rows, decided: ended.rows }, me, pool, marks, today)
-      : null,
-    isFirstRun: areLoaded && running.rows.length === 0 && ended.rows.length === 0,
+    // What needs the person stands above the other lists, so it does not wait for them.
+    inbox: areLoaded || (inbox?.needsMe.length ?? 0) > 0 ? inbox : null,
+    isFirstRun: inbox !== null && areLoaded && rows.open.length === 0 && rows.decided.length === 0,
     hasMoreMine: needs?.hasMore ?? false,
     hasMoreOpen: running?.hasMore ?? false,
     error: lists.find((list) => list.error !== null)?.error ?? null,

@@ -19,6 +19,7 @@ export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarP
   const { review, me, can, drafts, go, openDialog } = useReview();
   const seat = mySeat(review, me);
   const tools = new Set(turnsOf(review, me).map(({ tool }) => tool));
+  const isMyVote = tools.has("submit_verdict") || tools.has("claim_review");
   return (
     <section
       aria-label="Actions"
@@ -28,7 +29,7 @@ export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarP
       {can.vote === null && (
         <>
           <Button
-            kind="primary"
+            kind={isMyVote ? "primary" : "plain"}
             shortcut={keyOf("approve")}
             onPress={() => openDialog({ kind: "verdict", verdict: "approved" })}
           >

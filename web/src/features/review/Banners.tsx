@@ -99,25 +99,30 @@ const FLAGS: Record<FlagKind, string> = {
   text_outside_hunks: "text outside of hunks",
 };
 
+/** Fewer places are shown at once. */
+const FOLDED_FLAGS = 2;
+
 function Flags({ flags, total }: { flags: readonly Flag[]; total: number }) {
   const kinds = [...new Set(flags.map(({ kind }) => FLAGS[kind]))].join(", ");
+  const isFolded = total >= FOLDED_FLAGS;
+  const places = (
+    <ul className={`flex flex-col gap-1 ${isFolded ? "pl-5" : ""}`}>
+      {flags.map(({ kind, path, detail }) => (
+        <li key={`${kind} ${path ?? ""} ${detail}`}>
+          {path !== undefined && (
+            <>
+              <Name className="font-mono">{path}</Name>:{" "}
+            </>
+          )}
+          <Name>{detail}</Name>
+        </li>
+      ))}
+      {total > flags.length && <li>and {total - flags.length} more</li>}
+    </ul>
+  );
   return (
     <Banner tone="warn" title={`Look twice: ${kinds}`}>
-      <Fold title={`${total} ${total === 1 ? "place" : "places"}`}>
-        <ul className="flex flex-col gap-1 pl-5">
-          {flags.map(({ kind, path, detail }) => (
-            <li key={`${kind} ${path ?? ""} ${detail}`}>
-              {path !== undefined && (
-                <>
-                  <Name className="font-mono">{path}</Name>:{" "}
-                </>
-              )}
-              <Name>{detail}</Name>
-            </li>
-          ))}
-          {total > flags.length && <li>and {total - flags.length} more</li>}
-        </ul>
-      </Fold>
+      {isFolded ? <Fold title={`${total} places`}>{places}</Fold> : places}
     </Banner>
   );
 }

@@ -22,6 +22,7 @@ interface ConversationProps {
 export function Conversation({ seenVersion, composer }: ConversationProps) {
   const { id, review, me, can } = useReview();
   const [seat, setSeat] = useState("all");
+  const [sent, setSent] = useState(0);
   const messages = useQuery(discussion(id));
   const events = useQuery(timeline(id));
   const all = useMemo(() => streamOf(events.data ?? [], messages.data ?? []), [events.data, messages.data]);
@@ -43,10 +44,15 @@ export function Conversation({ seenVersion, composer }: ConversationProps) {
           <Choice label="Show" value={seat} options={seats} onChange={setSeat} />
         </div>
       )}
-      <Stream entries={entries} unread={firstUnread(entries, seenVersion, me.name)} />
+      <Stream entries={entries} unread={firstUnread(entries, seenVersion, me.name)} sent={sent} />
       <div className="border-t border-line p-3" data-print="hide">
         {can.message === null ? (
-          <MessageForm name={`message.${id}`} label="Write a message" inputRef={composer} />
+          <MessageForm
+            name={`message.${id}`}
+            label="Write a message"
+            inputRef={composer}
+            onSent={() => setSent((count) => count + 1)}
+          />
         ) : (
           <p className="text-dim">{can.message}</p>
         )}
@@ -55,7 +61,14 @@ export function Conversation({ seenVersion, composer }: ConversationProps) {
   );
 }
 
-function Stream({ entries, unread }: { entries: readonly Entry[]; unread: number | null }) {
+interface StreamProps {
+  entries: readonly Entry[];
+  unread: number | null;
+  /** How many messages the reader has sent from here. */
+  sent: number;
+}
+
+function Stream({ entries, unread, sent }: StreamProps) {
   const box = useRef<HTMLElement>(null);
   const unreadLine = useRef<HTMLParagraphElement>(null);
   const { end, isEndInSight, unseen } = useEndInSight(box, entries.at(-1)?.version ?? 0, entries);
@@ -66,6 +79,17 @@ function Stream({ entries, unread }: { entries: readonly Entry[]; unread: number
     const top = unreadLine.current?.offsetTop ?? scroller.scrollHeight;
     scroller.scrollTop = top - 40;
   }, []);
+  const last = entries.at(-1)?.version;
+  const isOwnDue = useRef(false);
+  useEffect(() => {
+    isOwnDue.current = sent > 0;
+  }, [sent]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what the reader sent is shown when it arrives
+  useEffect(() => {
+    if (!isOwnDue.current) return;
+    isOwnDue.current = false;
+    end.current?.scrollIntoView({ block: "end" });
+  }, [last]);
   if (entries.length === 0) return <Empty title="Nothing has been said yet." />;
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">

@@ -8,19 +8,18 @@ import { preloadPane } from "../diff/Diff";
 import { parsePatch } from "../diff/patch";
 import { type DiffPlace, DiffView } from "./DiffView";
 import { NoteView } from "./NoteView";
-import { comparison, roundDiff } from "./queries";
+import { comparison } from "./queries";
 import { useReview } from "./ReviewContext";
 import { useNotes } from "./useNotes";
+import { useRoundDiff } from "./useRoundDiff";
 
 preloadPane();
 
 /** The diff of the round on screen, or what changed since another round. */
 export function DiffPanel(props: DiffPlace) {
-  const { id, shown, showLatest } = useReview();
-  const since = shown.since === null || shown.sinceHash === null ? null : { round: shown.since, hash: shown.sinceHash };
-  const isReady = shown.hash !== null && (shown.since === null || since !== null);
-  const address = { id, round: shown.round, hash: shown.hash ?? "", since };
-  const diff = useQuery({ ...roundDiff(address), enabled: isReady });
+  const { showLatest } = useReview();
+  const { address, diff } = useRoundDiff();
+  const { since } = address;
   const text = diff.data?.text ?? null;
   const patch = useMemo(() => (text === null ? null : parsePatch(text)), [text]);
   if (diff.isError && patch === null) {

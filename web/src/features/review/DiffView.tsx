@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { memo, type RefObject, useCallback, useContext, useMemo, useRef } from "react";
+import { memo, type RefObject, useCallback, useContext, useEffect, useMemo, useRef } from "react";
 import { call } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Diff, type DiffHandle, type LineRange } from "../diff/Diff";
@@ -24,6 +24,9 @@ interface DiffViewProps extends DiffPlace {
 
 const DiffMemo = memo(Diff);
 
+/** The address names the selected line when the reader rests there: another address draws the whole page. */
+const ADDRESS_MS = 200;
+
 const renderNote = (id: string) => <DiffNoteView id={id} />;
 
 function DiffNoteView({ id }: { id: string }) {
@@ -42,9 +45,14 @@ export function DiffView({ patch, contentHash, handle, selection, onSelect }: Di
   const latest = useRef({ comment, go, onSelect });
   latest.current = { comment, go, onSelect };
   const onComment = useCallback((range: LineRange) => latest.current.comment({ in: "diff", ...range }), []);
+  const addressTimer = useRef(0);
+  useEffect(() => () => clearTimeout(addressTimer.current), []);
   const select = useCallback((range: LineRange | null) => {
     latest.current.onSelect(range);
-    latest.current.go({ file: range?.path, line: range?.start, side: range?.side === "old" ? "old" : undefined });
+    clearTimeout(addressTimer.current);
+    const name = () =>
+      latest.current.go({ file: range?.path, line: range?.start, side: range?.side === "old" ? "old" : undefined });
+    addressTimer.current = window.setTimeout(name, ADDRESS_MS);
   }, []);
   return (
     <NotesContext value={notes}>

@@ -16,6 +16,7 @@ interface MessageFormProps {
   persona?: string;
   isFocusedFirst?: boolean;
   onClose?: () => void;
+  onSent?: () => void;
   inputRef?: Ref<HTMLTextAreaElement>;
 }
 
@@ -24,13 +25,16 @@ export function MessageForm(props: MessageFormProps) {
   const [text, setText] = useDraftText(props.name);
   const message = useMessage(props.anchor ?? null, props.persona ?? null, () => {
     setText("");
+    props.onSent?.();
     props.onClose?.();
   });
   const body = text.trim();
   const send = () => body !== "" && message.whyNot === null && message.send(body);
+  // A form that stays gives the keys of the page back. Tab goes on from here.
+  const leave = () => document.activeElement instanceof HTMLElement && document.activeElement.blur();
   if (message.chosen === null) return null;
   return (
-    <form aria-label={props.label} className="flex flex-col gap-2" {...formKeys(send, props.onClose)}>
+    <form aria-label={props.label} className="flex flex-col gap-2" {...formKeys(send, props.onClose ?? leave)}>
       <Field
         label={props.label}
         isLabelHidden

@@ -12,6 +12,12 @@ interface ReviewKeysProps extends DiffPlace {
   onSettle: () => void;
 }
 
+/** On a narrow screen another tab may be open instead of the diff. */
+function openFindWhenDrawn(handle: DiffPlace["handle"], framesLeft = 30): void {
+  if (handle.current !== null) handle.current.openFind();
+  else if (framesLeft > 0) requestAnimationFrame(() => openFindWhenDrawn(handle, framesLeft - 1));
+}
+
 /** The keys of the review page. Each is a button too. */
 export function ReviewKeys({ handle, onWrite, onComment, onMenu, onSettle }: ReviewKeysProps) {
   const { review, shown, seenRound, can, go, showLatest, openDialog } = useReview();
@@ -34,7 +40,10 @@ export function ReviewKeys({ handle, onWrite, onComment, onMenu, onSettle }: Rev
     nextFinding: () => void diff()?.nextNote(1),
     previousFinding: () => void diff()?.nextNote(-1),
     viewed: () => diff()?.markViewedAndNext(),
-    findInDiff: () => diff()?.openFind(),
+    findInDiff: () => {
+      if (diff() === null) go({ tab: "diff", patch: undefined });
+      openFindWhenDrawn(handle);
+    },
     split: toggleLayout,
     table: toggleView,
     wrap: toggleWrap,

@@ -18,7 +18,7 @@ const RENEW_MS = 4 * 60_000;
 export function ReviewPage() {
   const { review: param } = route.useParams();
   const me = useMe();
-  const id = useQuery(reviewId(param));
+  const id = useQuery({ ...reviewId(param, me.name), enabled: me.whoami !== null });
   const status = useQuery({
     ...reviewStatus(id.data ?? "", me.name),
     enabled: id.data !== undefined,

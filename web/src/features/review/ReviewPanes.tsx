@@ -12,6 +12,7 @@ import { proposal } from "./queries";
 import { useReview } from "./ReviewContext";
 import { RoundPicker } from "./RoundPicker";
 import type { Tab as TabName } from "./search";
+import { useRoundDiff } from "./useRoundDiff";
 import { useIsWide } from "./useWide";
 
 /** A review shows one of these at a time, and a plan needs no diff. */
@@ -90,6 +91,8 @@ function Content(place: DiffPlace) {
   const { data } = useQuery({ ...proposal(id, shown.round), enabled: !shown.isCurrent });
   const hasDiff = shown.isCurrent ? review.has_diff : (data?.has_diff ?? review.has_diff);
   const isPatch = search.patch !== undefined;
+  // Asked for here, before the code of the panel has arrived.
+  useRoundDiff(hasDiff && !isPatch);
   return (
     <>
       <h2 className="sr-only">{isPatch ? "Counter-patch" : hasDiff ? "Diff" : "Plan"}</h2>

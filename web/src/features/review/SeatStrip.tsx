@@ -50,9 +50,9 @@ function SeatChip({ seat }: { seat: SeatState }) {
       <AriaButton className="flex items-center gap-2 rounded border border-line bg-raised px-2 py-1 hover:bg-hover">
         <Name className="font-medium">{seat.persona}</Name>
         <SeatMark seat={seat} />
-        {who !== undefined && <Name className="text-dim">{who}</Name>}
+        {who !== undefined && <Name className="text-dim max-sm:sr-only">{who}</Name>}
         {seat.claimed_at !== undefined && seat.verdict === undefined && (
-          <span className="text-xs text-dim">
+          <span className="text-xs text-dim max-sm:sr-only">
             <Time at={seat.claimed_at} />
           </span>
         )}

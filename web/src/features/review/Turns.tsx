@@ -1,7 +1,7 @@
 import { Name } from "../../text/UserText";
 import { duration, useNow } from "../../time";
 import { turnsOf } from "../../turns";
-import { Time } from "../../ui/Time";
+import { Age } from "../../ui/Time";
 import { mySeat, type PartyTurn, partyTurns } from "./model";
 import { useReview } from "./ReviewContext";
 
@@ -45,8 +45,8 @@ function Tasks({ turn: { tasks, since } }: { turn: PartyTurn }) {
   return (
     <>
       <Name>{tasks.join(", ")}</Name>{" "}
-      <span className="text-xs text-dim">
-        <Time at={since} />
+      <span className="text-xs whitespace-nowrap text-dim">
+        for <Age at={since} />
       </span>
     </>
   );

@@ -24,13 +24,13 @@ export function VerdictDrafts({ onClose }: { onClose: () => void }) {
       {sent.length > 0 && (
         <ul className="divide-y divide-line rounded border border-line">
           {sent.map((draft) => (
-            <li key={draft.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1">
+            <li key={draft.id} className="flex flex-wrap items-center justify-end gap-x-3 gap-y-1 px-3 py-1">
               {draft.severity === "suggestion" ? (
                 <span className="text-dim">suggestion</span>
               ) : (
                 <Severity severity={draft.severity} />
               )}
-              <span className="min-w-0 flex-1">
+              <span className="min-w-48 flex-1">
                 <Name className="font-medium">{titleOf(draft)}</Name>{" "}
                 <Name className="font-mono text-xs text-dim">{placeWords(draft.place)}</Name>
               </span>

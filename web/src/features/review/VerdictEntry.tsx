@@ -81,7 +81,11 @@ function Raised({ issues }: { issues: readonly RaisedIssue[] }) {
     <ul className="mt-1 flex flex-col gap-1 border-t border-line pt-1">
       {issues.map(({ issue_id, severity, title, is_suggestion }) => (
         <li key={issue_id} className="flex items-baseline gap-2">
-          {is_suggestion === true ? <span className="text-dim">suggestion</span> : <Severity severity={severity} />}
+          {is_suggestion === true ? (
+            <span className="whitespace-nowrap text-dim">suggestion</span>
+          ) : (
+            <Severity severity={severity} />
+          )}
           <FindingLink id={issue_id} />
           <Name className="min-w-0">{title}</Name>
         </li>

@@ -288,7 +288,7 @@ function seatChange(old: SeatState | undefined, seat: SeatState, me: Person): st
 }
 
 export function shortHash(hash: string): string {
-  return hash.slice(0, 8);
+  return hash.slice(0, 10);
 }
 
 /** `/r/12` means R-12. Everything else is a number, an id or the start of one already. */

@@ -6,13 +6,18 @@ import { keys } from "../../api/keys";
 import { reviewName } from "./model";
 import { type EventEntry, joinMessages, joinTimeline } from "./stream";
 
-/** The id that the address means. It never changes, so it is looked up once. */
-export const reviewId = (param: string) =>
+/** The id that the address means. It never changes, so it is looked up once. The answer is also the first status. */
+export const reviewId = (param: string, name: string) =>
   queryOptions({
     queryKey: keys.reviewId(param),
-    queryFn: async ({ signal }) => {
-      const { review_id } = await call("get_review_status", { review_id: reviewName(param) }, { signal });
-      return review_id;
+    queryFn: async ({ client, signal }) => {
+      const args = { review_id: reviewName(param), caller_id: name };
+      const status = await call("get_review_status", args, { signal });
+      const { queryKey } = reviewStatus(status.review_id, name);
+      client.setQueryData(queryKey, (known) =>
+        known !== undefined && known.version > status.version ? known : status,
+      );
+      return status.review_id;
     },
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -31,19 +36,20 @@ export const proposal = (id: string, round: number) =>
     queryFn: ({ signal }) => call("get_review", { review_id: id, round }, { signal }),
   });
 
-/** The whole description of a content. */
+/** The whole description of a content. Its first page is also part of the proposal. */
 export const description = (id: string, round: number, contentHash: string) =>
   queryOptions({
     queryKey: ["description", contentHash],
-    queryFn: async ({ signal }) => {
-      let text = "";
-      let cursor: string | undefined;
-      do {
-        const page: Answer<"get_review"> = await call("get_review", { review_id: id, round, cursor }, { signal });
+    queryFn: async ({ client, signal }) => {
+      const head = await client.ensureQueryData(proposal(id, round));
+      let page =
+        head.content_hash === contentHash ? head : await call("get_review", { review_id: id, round }, { signal });
+      let text = page.description ?? "";
+      // The diff follows the description: its first character means that the description has ended.
+      while (page.diff === undefined && page.counter_patch === undefined && page.next_cursor !== undefined) {
+        page = await call("get_review", { review_id: id, round, cursor: page.next_cursor }, { signal });
         text += page.description ?? "";
-        // The diff follows the description: its first character means that the description has ended.
-        cursor = page.diff === undefined && page.counter_patch === undefined ? page.next_cursor : undefined;
-      } while (cursor !== undefined);
+      }
       return text;
     },
     staleTime: Number.POSITIVE_INFINITY,

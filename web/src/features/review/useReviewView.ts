@@ -3,6 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Issue } from "../../api/generated";
 import { useMe } from "../../me";
+import { turnsOf } from "../../turns";
 import { type Draft, type KeptDraft, newDraftId, useDrafts } from "./drafts";
 import { type Place, placeOf } from "./findings";
 import { mySeat, permissions, type Review } from "./model";
@@ -88,7 +89,9 @@ export function useReviewView(
     comment: (place) => {
       if (shown.hash === null) return;
       focusBefore.current = document.activeElement;
-      const kind = mySeat(review, me) === null || permissions(review, me).vote !== null ? "message" : "finding";
+      // A free seat is taken with the verdict.
+      const mayReview = mySeat(review, me) !== null || turnsOf(review, me).some(({ tool }) => tool === "claim_review");
+      const kind = mayReview && permissions(review, me).vote === null ? "finding" : "message";
       setEditing({ ...newDraft(place, kind, shown.round), hash: shown.hash });
     },
     target,

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import type { ReviewRow } from "../../api/generated";
 import { keyOf } from "../../keys/bindings";
-import { useKeys } from "../../keys/KeysContext";
+import { useActiveActions, useKeys } from "../../keys/KeysContext";
 import { inertLine } from "../../text/inert";
 import { Button } from "../../ui/Button";
 import { KeyHint } from "../../ui/KeyHint";
@@ -71,6 +71,7 @@ function Find({ search, onChange }: Omit<FilterBarProps, "rows">) {
   // What was sent last: the address may also change by Back, or by "Clear the filters".
   const sent = useRef(shown);
   useKeys({ find: () => input.current?.focus() });
+  const { run } = useActiveActions();
   useEffect(() => {
     if (shown !== sent.current) {
       sent.current = shown;
@@ -101,6 +102,12 @@ function Find({ search, onChange }: Omit<FilterBarProps, "rows">) {
         aria-label="Search by title or number"
         value={text}
         onChange={({ target }) => setText(target.value)}
+        onKeyDown={({ key, nativeEvent }) => {
+          if (nativeEvent.isComposing || (key !== "Enter" && key !== "ArrowDown")) return;
+          // On to the rows.
+          nativeEvent.preventDefault();
+          run("down");
+        }}
         placeholder="Title or number"
         className="min-w-0 grow bg-transparent py-1 text-sm outline-none placeholder:text-dim [&::-webkit-search-cancel-button]:hidden"
       />

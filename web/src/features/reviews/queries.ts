@@ -2,7 +2,8 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { call } from "../../api/client";
 import { keys, type ReviewFilter } from "../../api/keys";
 
-const PAGE_SIZE = 100;
+/** The broker sends fewer rows if they are long, and then has read them twice. */
+const PAGE_SIZE = 30;
 
 export const reviewPages = (filter: ReviewFilter, isEnabled: boolean) =>
   infiniteQueryOptions({

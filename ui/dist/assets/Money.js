@@ -1,1 +1,0 @@
-import{Kt as e}from"./frame.js";var t=e();function n({usd:e}){return e==null?(0,t.jsxs)(`span`,{title:`The reviewers reported no cost.`,children:[(0,t.jsx)(`span`,{"aria-hidden":`true`,children:`—`}),(0,t.jsx)(`span`,{className:`sr-only`,children:`unknown`})]}):(0,t.jsxs)(`span`,{children:[`$`,e.toFixed(e<100?2:0)]})}export{n as t};

@@ -1,0 +1,1 @@
+import{qt as e}from"./frame.js";import{I as t,d as n}from"./queries2.js";function r(r=!0){let{id:i,shown:a}=t(),o=a.since===null||a.sinceHash===null?null:{round:a.since,hash:a.sinceHash},s=a.hash!==null&&(a.since===null||o!==null),c={id:i,round:a.round,hash:a.hash??``,since:o};return{address:c,diff:e({...n(c),enabled:r&&s})}}export{r as t};
