@@ -18,7 +18,7 @@ use crate::{
     metrics::Metrics,
     review::CommandOutcome,
     reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
-    submission::{Changes, Submissions, check_seat_name, verdict_in_message},
+    submission::{Changes, Submissions, check_persona_or_person, check_seat_name, verdict_in_message},
     supervisor::SupervisorMessage,
 };
 use domain::{
@@ -28,7 +28,7 @@ use domain::{
     diff::AffectedFile,
     finding::NewFinding,
     ids::{ReviewId, ReviewNumber},
-    persona::Persona,
+    persona::{Mode, Persona},
     query_types::{EventOrder, GroupBy},
     review::{AddMessage, Command, DiffSide, Proposer, Review, Seat, transition},
     stats::Stats,
@@ -142,6 +142,7 @@ impl Broker {
         }
         if let Command::AddSeat(add) = &command {
             check_seat_name("reviewer", &add.persona, true)?;
+            check_persona_or_person("reviewer", &add.persona, &self.0.shared.settings.personas)?;
         }
         self.0.shared.check_texts(&command_texts(&command)).await?;
         if let Command::AddMessage(message) = &command
@@ -330,6 +331,13 @@ impl Broker {
     /// The configured persona of this name. A seat may have a name without one, for a person.
     pub fn persona(&self, name: &str) -> Option<&Arc<Persona>> {
         self.0.shared.settings.personas.get(name)
+    }
+
+    /// The personas whose seats belong to one-shot reviewers, as long as the pool starts them.
+    pub fn personas_of_pool(&self) -> Vec<String> {
+        let settings = &self.0.shared.settings;
+        let personas = settings.personas.values().filter(|persona| persona.mode == Mode::OneShot);
+        personas.filter(|_| settings.pool.enabled).map(|persona| persona.name.clone()).collect()
     }
 
     /// Chooses the personas of a proposal that names none.

@@ -90,6 +90,8 @@ struct Draft {
     prompt: String,
     /// The last file that changed it.
     last: Option<Origin>,
+    /// Keys that a project has set. It cannot know the user's mode and client, so a value of it may have no effect.
+    of_project: Vec<String>,
 }
 
 impl Loader<'_> {
@@ -133,6 +135,9 @@ impl Loader<'_> {
                 self.problems.push(Problem::in_setting(&layer.origin, &key, &value, text));
                 draft.values.value(&key).cloned().unwrap_or(value)
             });
+            if layer.kind == LayerKind::ProjectFile {
+                draft.of_project.push(key.clone());
+            }
             draft.values.extend([(key, kept)], &layer.origin);
         }
         draft.last = Some(layer.origin.clone());
@@ -196,6 +201,7 @@ impl Draft {
 
     fn without_effect(&self, mode: &str) -> Vec<(&'static str, String)> {
         const RUN: [&str; 5] = ["runtime", "program", "command", "model", "effort"];
+        const LIMITS: [&str; 2] = ["time_limit", "budget_usd"];
         const SESSION: [&str; 3] = ["max_turns", "max_tokens", "keep_seat"];
         let given = |names: &[&'static str], text: &str| -> Vec<(&'static str, String)> {
             let is_default = |name: &str| {
@@ -212,6 +218,10 @@ impl Draft {
                 let text = "expected mode = \"one_shot\" or \"dedicated\" beside it: a seat of mode \"agent\" is taken by \
                             whichever reviewer the pool has";
                 let mut faults = given(&RUN, text);
+                let text = "expected mode = \"one_shot\" or \"dedicated\" beside it: an agent of the pool has no limits \
+                            per seat; pool.ttl limits its age";
+                let limits = given(&LIMITS, text).into_iter();
+                faults.extend(limits.filter(|(name, _)| !self.of_project.iter().any(|key| key == name)));
                 faults.extend(given(&SESSION, for_dedicated));
                 faults
             }
@@ -240,6 +250,13 @@ impl Draft {
             let text = "expected \"\", since the command says it all when the runtime is \"command\"";
             let idle = ["program", "model", "effort"].into_iter().filter(|name| self.values.is_given(name));
             faults.extend(idle.map(|name| (name, text.to_owned())));
+        }
+        let is_codex = (if own.is_empty() { settings.text("pool.runtime") } else { own }) == "codex";
+        let sets_budget = self.values.is_given("budget_usd") && !self.of_project.iter().any(|key| key == "budget_usd");
+        if is_codex && sets_budget {
+            let text = "expected another runtime beside it: codex reports no cost, so no budget can be enforced; \
+                        time_limit limits each run, and with mode = \"dedicated\" max_tokens and max_turns limit all";
+            faults.push(("budget_usd", text.to_owned()));
         }
         let model = self.values.text("model");
         if !model.is_empty() && !settings.allows("pool.models", model) {

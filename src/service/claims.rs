@@ -50,7 +50,8 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
         true => Some(take_over_authority(call, &*broker.review(id).await?, &reviewer_id)?),
         false => None,
     };
-    let claim = ClaimSeat { by: reviewer_id, persona: request.persona, takes_over, check: None };
+    let pool_personas = broker.personas_of_pool();
+    let claim = ClaimSeat { by: reviewer_id, persona: request.persona, takes_over, check: None, pool_personas };
     let CommandOutcome { review, reply, .. } = broker.execute(id, Command::Claim(claim)).await?;
     let content = broker.content(&review.round.content_hash).await?;
     let seat = reply.seat(&review);

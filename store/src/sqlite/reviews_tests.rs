@@ -59,7 +59,7 @@ impl StoredReview {
         let content_hash = self.review.round.content_hash.clone();
         let check = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
         let check = Some(CheckedDiff { content_hash, check, head: None, rebased: None });
-        let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check };
+        let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check, pool_personas: Vec::new() };
         self.apply(Command::Claim(claim), None).await;
     }
 
