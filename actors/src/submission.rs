@@ -2,6 +2,7 @@
 //! check them. This is slow, so it runs in tasks outside the actors and blocks neither a mailbox nor a transaction.
 
 mod content_preparation;
+mod conventions;
 mod diff_between_rounds;
 mod finding_locations;
 mod proposal_files;

@@ -27,7 +27,11 @@ use file_change::{Change, InitTarget, Kind};
 use git::UserRepo;
 use report::{Drift, FoundClient, LeftAlone, Report};
 use self_command::SelfCommand;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use serde_json::Value;
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    path::Path,
+};
 use undo_manifest::{Manifest, ManifestEntry};
 
 #[derive(Debug, clap::Args)]
@@ -213,6 +217,13 @@ impl Environment {
 const PROPOSERS: &str =
     "these clients can propose; `--role reviewer` with `--client` makes one a reviewer, `--role both` makes them both";
 
+/// Sets a key of a JSON file and leaves the rest of it as it is. The file is created if it is missing.
+pub(crate) fn set_json_key(path: &Path, key: &'static str, value: Value) -> anyhow::Result<()> {
+    let before = atomic_files::load(path)?.unwrap_or_default();
+    let after = edit::set_json_key(&before, key, &value)?;
+    atomic_files::write(path, &after, atomic_files::FileMode::Default)
+}
+
 /// Every target that `init` knows here, whether or not its option was given.
 async fn all_targets(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<InitTarget>, CliError> {
     let Environment { dirs, repo, .. } = environment;
@@ -227,6 +238,9 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
         targets.extend(agent_instructions::skills(client, dirs));
         if client == Client::Claude {
             targets.extend(agent_instructions::gsd(dirs));
+            if args.gsd && !args.remove && !args.check {
+                report.notes.extend(agent_instructions::missing_gsd(dirs).map(str::to_owned));
+            }
         }
         if !args.remove && !args.check {
             report.notes.extend(client.note(dirs).map(str::to_owned));
@@ -236,6 +250,11 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
         report.notes.push(PROPOSERS.to_owned());
     }
     if let Some(repo) = repo {
+        let planning = agent_instructions::tandem_mode(repo.root());
+        // Without a record, the key may be the user's own.
+        if !args.remove || environment.manifest.find(&planning.path).is_some() {
+            targets.push(planning);
+        }
         let hooks = git_hooks::plan(repo, &options, args.fail_closed).await?;
         targets.extend(hooks.targets);
         if args.git_hooks && !args.remove {

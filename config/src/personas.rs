@@ -188,9 +188,7 @@ impl Draft {
             .collect();
         let mode = self.values.text("mode");
         let mut faults = self.without_effect(mode);
-        if mode != "agent" {
-            faults.extend(self.runtime_problems(settings));
-        }
+        faults.extend(self.runtime_problems(settings));
         if mode == "dedicated" && !settings.text("pool.wsl_distro").is_empty() {
             let text = "expected \"agent\" or \"one_shot\" beside pool.wsl_distro: a session cannot be kept inside WSL";
             faults.push(("mode", text.to_owned()));
@@ -200,7 +198,6 @@ impl Draft {
     }
 
     fn without_effect(&self, mode: &str) -> Vec<(&'static str, String)> {
-        const RUN: [&str; 5] = ["runtime", "program", "command", "model", "effort"];
         const LIMITS: [&str; 2] = ["time_limit", "budget_usd"];
         const SESSION: [&str; 3] = ["max_turns", "max_tokens", "keep_seat"];
         let given = |names: &[&'static str], text: &str| -> Vec<(&'static str, String)> {
@@ -215,13 +212,10 @@ impl Draft {
             "dedicated" => Vec::new(),
             "one_shot" => given(&SESSION, for_dedicated),
             _ => {
-                let text = "expected mode = \"one_shot\" or \"dedicated\" beside it: a seat of mode \"agent\" is taken by \
-                            whichever reviewer the pool has";
-                let mut faults = given(&RUN, text);
                 let text = "expected mode = \"one_shot\" or \"dedicated\" beside it: an agent of the pool has no limits \
                             per seat; pool.ttl limits its age";
-                let limits = given(&LIMITS, text).into_iter();
-                faults.extend(limits.filter(|(name, _)| !self.of_project.iter().any(|key| key == name)));
+                let mut faults = given(&LIMITS, text);
+                faults.retain(|(name, _)| !self.of_project.iter().any(|key| key == name));
                 faults.extend(given(&SESSION, for_dedicated));
                 faults
             }

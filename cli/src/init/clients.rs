@@ -79,7 +79,7 @@ impl SettingsDirs {
     }
 
     /// The same user without a project.
-    fn user_level(&self) -> Self {
+    pub(super) fn user_level(&self) -> Self {
         Self { project: None, ..self.clone() }
     }
 

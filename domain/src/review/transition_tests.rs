@@ -316,6 +316,7 @@ fn take_over(review: &Review, by: &str, persona: Option<&str>) -> Command {
     let content_hash = review.round.content_hash.clone();
     let check = Some(CheckedDiff { content_hash, check: applies(), head: None, rebased: None });
     Command::Claim(ClaimSeat {
+        pool_personas: Vec::new(),
         by: by.into(),
         persona: persona.map(Into::into),
         takes_over: Some(Authority::Operator),

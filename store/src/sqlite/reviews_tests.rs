@@ -236,7 +236,7 @@ async fn the_queue_lists_the_free_seats_of_started_reviews() {
     assert_eq!(free(Some("bob")).await, [(Status::InReview, vec!["security".into(), "tests".into()])]);
     assert_eq!(free(Some("ada")).await, [], "a reviewer with a seat cannot claim a second");
     assert_eq!(free(None).await, [], "the review is not pending");
-    let waiting = store.reader.list_waiting_reviews(None, &[], 10).await.unwrap();
+    let waiting = store.reader.list_waiting_reviews(None, &[], false, 10).await.unwrap();
     assert_eq!(waiting, [WaitingReview { seats: 2, holders: vec!["ada".into()] }]);
 }
 
