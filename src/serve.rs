@@ -133,9 +133,10 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     drop(out);
 
     let (broker, idle_time) = (started.running.broker.clone(), config.server.idle_exit);
+    let retrying = webhooks.clone();
     let idle = async move {
         match args.on_demand {
-            true => idle_exit::nothing_to_do(broker, activity, idle_time).await,
+            true => idle_exit::nothing_to_do(broker, retrying, activity, idle_time).await,
             false => std::future::pending().await,
         }
     };

@@ -8,8 +8,7 @@ use domain::{
     priority::Priority,
     review::{Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, MessageAnchor, Recipient, Role, Status},
     reviewer_pool::{
-        VerdictCounts,
-        PoolEvent,
+        PoolEvent, VerdictCounts,
         scaling::{DrainReason, SpawnReason},
     },
     text::{count, ellipsize, escape, short_commit},

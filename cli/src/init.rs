@@ -25,8 +25,8 @@ use domain::text::count;
 use edit::{Fragment, FragmentState};
 use file_change::{Change, InitTarget, Kind};
 use git::UserRepo;
-use report::{Drift, FoundClient, LeftAlone, Report};
-use self_command::SelfCommand;
+use report::{ClientStep, Drift, FoundClient, LeftAlone, Report};
+use self_command::{SelfCommand, shell_quote};
 use serde_json::Value;
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
@@ -131,6 +131,9 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     confirm_and_apply(&args, &changes, manifest, report)?;
     if !args.remove && !args.dry_run {
         environment.register(&args).await;
+        if args.git_hooks && !args.json {
+            environment.print_commit_steps(&changes).await;
+        }
     }
     Ok(())
 }
@@ -185,6 +188,13 @@ impl Environment {
         Ok(Self { dirs, repo, manifest })
     }
 
+    /// Whether hooks of a client were installed before.
+    fn has_hooks(&self, client: Client) -> bool {
+        let folder = self.dirs.dir(client);
+        let entries = self.manifest.list(self.dirs.root());
+        entries.iter().any(|entry| entry.kind == Kind::ClientHooks && entry.path.starts_with(&folder))
+    }
+
     /// Registers the repository with the broker if that runs. Otherwise the first call of an agent does.
     async fn register(&self, args: &Args) {
         let Some(repo) = &self.repo else { return };
@@ -201,6 +211,28 @@ impl Environment {
             }
             Ok(_) | Err(_) => {}
         }
+    }
+
+    /// How to commit what was written: the hooks that were installed ask for an approval of it, as of every change.
+    async fn print_commit_steps(&self, changes: &[Change]) {
+        let Some(repo) = &self.repo else { return };
+        let mut files = Vec::new();
+        for change in changes.iter().filter(|change| change.kind != Kind::GitHooks && !change.is_silent()) {
+            let Ok(file) = change.path.strip_prefix(repo.root()) else { continue };
+            let ignored = repo.try_git(["check-ignore", "--quiet", "--", &file.to_string_lossy()]).await;
+            if !ignored.is_ok_and(|output| output.success) {
+                files.push(shell_quote(&file.to_string_lossy()));
+            }
+        }
+        if files.is_empty() {
+            return;
+        }
+        terminal::remark(&format!(
+            "commit these files through the hooks, with an approval of your own (R-N: the number that request prints):\n  \
+             git add -- {}\n  countersign request --staged -m 'Set up Countersign' --as init\n  countersign respond R-N \
+             --approve\n  git commit -m 'Set up Countersign'",
+            files.join(" ")
+        ));
     }
 
     /// Why the path may not be written. A symbolic link that is tracked in the repository and leads out of it is not
@@ -234,7 +266,7 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
     let mut targets = Vec::new();
     for client in clients(args, dirs, report)? {
         targets.push(client.server(dirs, &command, url.as_deref(), args.role));
-        targets.extend(client.hooks(dirs, &command, args.start));
+        targets.extend(client.hooks(dirs, &command, args.start, args.role));
         targets.extend(agent_instructions::skills(client, dirs));
         if client == Client::Claude {
             targets.extend(agent_instructions::gsd(dirs));
@@ -242,8 +274,9 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
                 report.notes.extend(agent_instructions::missing_gsd(dirs).map(str::to_owned));
             }
         }
-        if !args.remove && !args.check {
-            report.notes.extend(client.note(dirs).map(str::to_owned));
+        if !args.remove {
+            let steps = client.left_to_do(dirs, args.client_hooks || environment.has_hooks(client));
+            report.left_to_do.extend(steps.into_iter().map(|step| ClientStep { client: client.as_str(), step }));
         }
     }
     if args.role == AgentRole::Proposer && !args.remove && !args.check && !targets.is_empty() {

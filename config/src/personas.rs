@@ -201,9 +201,8 @@ impl Draft {
         const LIMITS: [&str; 2] = ["time_limit", "budget_usd"];
         const SESSION: [&str; 3] = ["max_turns", "max_tokens", "keep_seat"];
         let given = |names: &[&'static str], text: &str| -> Vec<(&'static str, String)> {
-            let is_default = |name: &str| {
-                self.values.0.get(name).is_some_and(|(_, origin)| *origin == Origin::BuiltIn(PERSONA_DEFAULTS))
-            };
+            let defaults = Self::with_defaults();
+            let is_default = |name: &str| self.values.value(name) == defaults.values.value(name);
             let is_set = |name: &&&str| self.values.is_given(name) && !is_default(name);
             names.iter().filter(is_set).map(|name| (*name, text.to_owned())).collect()
         };
@@ -247,7 +246,7 @@ impl Draft {
         }
         let is_codex = (if own.is_empty() { settings.text("pool.runtime") } else { own }) == "codex";
         let sets_budget = self.values.is_given("budget_usd") && !self.of_project.iter().any(|key| key == "budget_usd");
-        if is_codex && sets_budget {
+        if is_codex && sets_budget && self.values.text("mode") != "agent" {
             let text = "expected another runtime beside it: codex reports no cost, so no budget can be enforced; \
                         time_limit limits each run, and with mode = \"dedicated\" max_tokens and max_turns limit all";
             faults.push(("budget_usd", text.to_owned()));

@@ -273,7 +273,8 @@ impl ReviewerPool {
             _ => {}
         }
         if state.health.reset(project.as_ref()) {
-            let _ = self.write(None, Some(PoolEvent::CrashLoopCleared { project: project.clone(), by: by.clone() })).await;
+            let _ =
+                self.write(None, Some(PoolEvent::CrashLoopCleared { project: project.clone(), by: by.clone() })).await;
         }
         let spawn = Spawn { project, persona: None, why: SpawnReason::Operator };
         let spawned = self.spawn_agent(myself, state, &spawn, by).await;

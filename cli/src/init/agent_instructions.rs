@@ -81,7 +81,8 @@ pub(super) fn tandem_mode(root: &Path) -> InitTarget {
 pub(super) fn missing_gsd(dirs: &SettingsDirs) -> Option<&'static str> {
     let folders = [dirs.dir(Client::Claude), dirs.user_level().dir(Client::Claude)];
     let is_there = |folder: &PathBuf| {
-        folder.join("commands/gsd").is_dir() || AGENT_NAMES.iter().any(|name| folder.join(format!("agents/{name}.md")).exists())
+        folder.join("commands/gsd").is_dir()
+            || AGENT_NAMES.iter().any(|name| folder.join(format!("agents/{name}.md")).exists())
     };
     (!folders.iter().any(is_there)).then_some(
         "GSD is not installed: neither .claude nor ~/.claude has commands/gsd. The guards have no effect without it; install \

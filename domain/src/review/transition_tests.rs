@@ -164,7 +164,13 @@ fn claim_with(by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
 
 fn claim_of(content_hash: ContentHash, by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
     let check = Some(CheckedDiff { content_hash, check, head: None, rebased: None });
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: None, check, pool_personas: Vec::new() })
+    Command::Claim(ClaimSeat {
+        by: by.into(),
+        persona: persona.map(Into::into),
+        takes_over: None,
+        check,
+        pool_personas: Vec::new(),
+    })
 }
 
 /// HEAD is three commits ahead of the base.
@@ -181,7 +187,13 @@ fn rebasing_claim(review: &Review, by: &str, persona: Option<&str>) -> Command {
         head: Some(head(applies())),
         rebased: Some(rebased),
     });
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: None, check, pool_personas: Vec::new() })
+    Command::Claim(ClaimSeat {
+        by: by.into(),
+        persona: persona.map(Into::into),
+        takes_over: None,
+        check,
+        pool_personas: Vec::new(),
+    })
 }
 
 /// What `by` says as the holder of its seat, without a generation.

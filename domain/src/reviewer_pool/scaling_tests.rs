@@ -40,7 +40,11 @@ fn rested() -> Option<Tick> {
 #[track_caller]
 fn check_spawn(pending: u64, pool: &[Member], last_spawn: Option<Tick>, expected: Option<SpawnReason>) -> Decision {
     let decision = decide(&[queue("a", pending)], 0, pool, last_spawn, &LIMITS, NOW);
-    assert_eq!(decision.spawn, expected.map(|why| Spawn { project: Some("a".into()), persona: None, why }), "{decision:?}");
+    assert_eq!(
+        decision.spawn,
+        expected.map(|why| Spawn { project: Some("a".into()), persona: None, why }),
+        "{decision:?}"
+    );
     decision
 }
 

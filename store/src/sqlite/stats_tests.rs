@@ -55,7 +55,8 @@ impl ReviewFixture {
     }
 
     pub(crate) async fn claim(&self, review: &Review, by: &str, when: i64) -> Review {
-        let claim = ClaimSeat { by: by.into(), persona: None, takes_over: None, check: None, pool_personas: Vec::new() };
+        let claim =
+            ClaimSeat { by: by.into(), persona: None, takes_over: None, check: None, pool_personas: Vec::new() };
         self.apply(review, Command::Claim(claim), when).await
     }
 
