@@ -2,7 +2,10 @@
 
 use super::jsonrpc::Envelope;
 use crate::{
-    client::discovery::{Starter, find, local_token},
+    client::{
+        discovery::{Starter, find, local_token},
+        no_problem_body,
+    },
     terminal,
 };
 use anyhow::anyhow;
@@ -10,7 +13,6 @@ use api::BROKER_PID_HEADER;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use config::RunningBroker;
-use domain::text::truncate;
 use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
@@ -207,7 +209,7 @@ impl Forwarder {
         }
         let Ok(answer) = serde_json::from_slice::<Answer<'_>>(&body) else {
             let body = String::from_utf8_lossy(&body);
-            let message = format!("the broker answered with HTTP {status}: {}", truncate(&body, 500));
+            let message = no_problem_body(status, &body);
             return envelope.failure(&message, "http_error", status.is_server_error());
         };
         let result = answer.result.filter(|_| envelope.method.as_deref() == Some("initialize"));

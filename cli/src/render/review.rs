@@ -225,6 +225,15 @@ pub(crate) fn heading(title: &str) -> String {
     format!("\n{}\n", paint(BOLD, title))
 }
 
+/// Whether the text contains the path, and not only as a part of another word.
+fn names_path(text: &str, path: &str) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    text.match_indices(path).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + path.len()..]);
+        !before.ends_with(goes_on) && !after.starts_with(goes_on)
+    })
+}
+
 /// The first `max` files of a proposal, and its flags.
 pub(crate) fn files(files: &Files, max: usize) -> String {
     let mut out = String::new();
@@ -238,8 +247,10 @@ pub(crate) fn files(files: &Files, max: usize) -> String {
     }
     for flag in &files.flags {
         // The detail may name the file itself.
-        let path = flag.path.as_deref().filter(|path| !flag.detail.contains(path)).unwrap_or_default();
-        let text = format!("! {} {} {}", style::spaced(flag.kind.as_str()), escape(path), escape(&flag.detail));
+        let path = flag.path.as_deref().filter(|path| !names_path(&flag.detail, path));
+        let kind = style::spaced(flag.kind.as_str());
+        let words = ["!", &kind].into_iter().chain(path).chain([flag.detail.as_str()]);
+        let text = escape(&words.collect::<Vec<_>>().join(" ")).into_owned();
         out.push_str(&paint(style::CARE, &indented(text.trim_end(), 2)));
     }
     out
