@@ -20,6 +20,7 @@ use crate::{
 };
 use anyhow::anyhow;
 use api::{
+    ErrorBody, ErrorCode,
     operation::{AddMessage, KillReviewer, ListReviewers, ListReviews},
     review_lists::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
     reviewer_pool::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse},
@@ -175,8 +176,16 @@ async fn send(caller: &Caller, purpose: &Purpose, text: String) -> Result<(), Cl
 async fn give_verdict(caller: &Caller, shown: &ShownContent, verdict: VerdictRequest) -> Result<(), CliError> {
     let review = caller.review(shown.review.clone()).await?;
     let verdict = VerdictRequest { content_hash: Some(shown.content_hash.clone()), ..verdict };
-    respond::submit(caller, &review, None, verdict).await?;
-    Ok(())
+    let refused = match respond::submit(caller, &review, None, verdict).await {
+        Ok(_) => return Ok(()),
+        Err(failure) => failure,
+    };
+    match refused.error.downcast_ref::<ErrorBody>() {
+        Some(body) if body.code == ErrorCode::StaleContent => {
+            Err(anyhow!("{} has changed since it was shown; open it again (stale_content)", shown.review).into())
+        }
+        Some(_) | None => Err(refused),
+    }
 }
 
 /// Reviews per status, more than fit on a screen.

@@ -164,10 +164,18 @@ fn every_bad_value_of_a_persona_is_named_with_what_is_allowed() {
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'\ncommand = ['./x']"), @r#"command = ["./x"]: expected a list that begins with the name of a program or its absolute path"#);
     assert_snapshot!(wrong("mode = 'one_shot'\ncommand = ['x']"), @r#"command = ["x"]: expected runtime = "command" beside it"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'\ncommand = ['x']\nmodel = 'opus'"), @r#"model = "opus": expected "", since the command says it all when the runtime is "command""#);
-    assert_snapshot!(wrong("model = 'dear-1'"), @"");
-    assert_snapshot!(wrong("budget_usd = 2"), @"");
-    assert_snapshot!(wrong("time_limit = '5m'"), @"");
-    assert_snapshot!(wrong("mode = 'one_shot'\nbudget_usd = 2"), @"");
+    for (lines, said) in [
+        ("model = 'dear-1'", "model = \"dear-1\": expected one of pool.models, which is"),
+        ("budget_usd = 2", "budget_usd = 2: expected mode = \"one_shot\" or \"dedicated\" beside it"),
+        ("time_limit = '5m'", "time_limit = \"5m\": expected mode = \"one_shot\" or \"dedicated\" beside it"),
+        (
+            "mode = 'one_shot'\nbudget_usd = 2",
+            "budget_usd = 2: expected another runtime beside it: codex reports no cost",
+        ),
+    ] {
+        let words = wrong(lines);
+        assert!(words.replace("2.0", "2").contains(said), "{lines}: {words}");
+    }
     assert_snapshot!(wrong("time_limit = '3h'"), @r#"time_limit = "3h": expected a duration such as "15m", between 1s and 2h"#);
     assert_snapshot!(wrong("time_limit = '500ms'"), @r#"time_limit = "500ms": expected a duration such as "15m", between 1s and 2h"#);
     assert_snapshot!(wrong("budget_usd = 0"), @"budget_usd = 0: expected an amount between 0.01 and 1000");

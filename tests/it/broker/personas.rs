@@ -269,8 +269,11 @@ async fn a_policy_counts_the_seats_chosen_by_the_rules() {
 #[tokio::test]
 async fn a_limit_that_cannot_be_enforced_is_a_startup_error() {
     let cases = [
-        ("budget_usd = 2", "budget_usd = 2: expected mode = \"one_shot\" or \"dedicated\" beside it"),
-        ("mode = 'one_shot'\nruntime = 'codex'\nbudget_usd = 2", "budget_usd = 2: expected another runtime beside it"),
+        ("budget_usd = 2", "budget_usd = 2.0: expected mode = \"one_shot\" or \"dedicated\" beside it"),
+        (
+            "mode = 'one_shot'\nruntime = 'codex'\nbudget_usd = 2",
+            "budget_usd = 2.0: expected another runtime beside it",
+        ),
     ];
     for (settings, said) in cases {
         let home = home(&[("security.toml", settings)]);

@@ -25,7 +25,8 @@ async fn an_operator_is_recorded_by_the_name_of_its_token() {
     let as_boss = |line: &[&str]| broker.command(line).var("COUNTERSIGN_TOKEN", token.trim());
     let spawned = as_boss(&["reviewer", "spawn", "--json"]).json().await;
     let event = last(&broker, "reviewer_spawned").await;
-    assert_eq!((&event["by"], &event["pid"]), (&json!("boss"), &spawned["pid"]));
+    let running = broker.until_pool("it runs", |pool| pool["reviewers"][0]["pid"].as_u64() > Some(0)).await;
+    assert_eq!((&event["by"], &event["pid"]), (&json!("boss"), &running["reviewers"][0]["pid"]));
     assert!(event["detail"].as_str().unwrap().ends_with(": operator, by boss"), "{event}");
     assert!(event["pid"].as_u64().is_some_and(|pid| pid > 1), "{event}");
 
