@@ -230,7 +230,7 @@ impl Environment {
         terminal::remark(&format!(
             "commit these files through the hooks, with an approval of your own (R-N: the number that request prints):\n  \
              git add -- {}\n  countersign request --staged -m 'Set up Countersign' --as init\n  countersign respond R-N \
-             --approve\n  git commit -m 'Set up Countersign'",
+             --approve --as reviewer\n  git commit -m 'Set up Countersign'",
             files.join(" ")
         ));
     }

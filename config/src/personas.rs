@@ -90,8 +90,9 @@ struct Draft {
     prompt: String,
     /// The last file that changed it.
     last: Option<Origin>,
-    /// Keys that a project has set. It cannot know the user's mode and client, so a value of it may have no effect.
-    of_project: Vec<String>,
+    /// Keys that may have no effect: a project cannot know the user's mode and client, and an invalid value has a problem
+    /// already.
+    excused: Vec<String>,
 }
 
 impl Loader<'_> {
@@ -131,13 +132,13 @@ impl Loader<'_> {
                 Ok(value)
             });
             // An invalid value counts as set, so that only one problem is reported for it.
+            if layer.kind == LayerKind::ProjectFile || accepted.is_err() {
+                draft.excused.push(key.clone());
+            }
             let kept = accepted.unwrap_or_else(|text| {
                 self.problems.push(Problem::in_setting(&layer.origin, &key, &value, text));
                 draft.values.value(&key).cloned().unwrap_or(value)
             });
-            if layer.kind == LayerKind::ProjectFile {
-                draft.of_project.push(key.clone());
-            }
             draft.values.extend([(key, kept)], &layer.origin);
         }
         draft.last = Some(layer.origin.clone());
@@ -214,7 +215,7 @@ impl Draft {
                 let text = "expected mode = \"one_shot\" or \"dedicated\" beside it: an agent of the pool has no limits \
                             per seat; pool.ttl limits its age";
                 let mut faults = given(&LIMITS, text);
-                faults.retain(|(name, _)| !self.of_project.iter().any(|key| key == name));
+                faults.retain(|(name, _)| !self.excused.iter().any(|key| key == name));
                 faults.extend(given(&SESSION, for_dedicated));
                 faults
             }
@@ -245,7 +246,7 @@ impl Draft {
             faults.extend(idle.map(|name| (name, text.to_owned())));
         }
         let is_codex = (if own.is_empty() { settings.text("pool.runtime") } else { own }) == "codex";
-        let sets_budget = self.values.is_given("budget_usd") && !self.of_project.iter().any(|key| key == "budget_usd");
+        let sets_budget = self.values.is_given("budget_usd") && !self.excused.iter().any(|key| key == "budget_usd");
         if is_codex && sets_budget && self.values.text("mode") != "agent" {
             let text = "expected another runtime beside it: codex reports no cost, so no budget can be enforced; \
                         time_limit limits each run, and with mode = \"dedicated\" max_tokens and max_turns limit all";

@@ -202,6 +202,8 @@ async fn in_solo_mode_no_broker_is_called_and_nothing_is_blocked() {
     assert_eq!(set_up.code, 0, "{}{}", set_up.out, set_up.err);
     // `init` registers the repository at the broker.
     while listener.accept().is_ok() {}
+    // It also switches tandem mode on.
+    std::fs::remove_file(repo.path().join(".planning/config.json")).unwrap();
     for (settings, file) in [(None, "a"), (Some(r#"{"tandem_enabled": false}"#), "b")] {
         if let Some(settings) = settings {
             repo.write(".planning/config.json", settings);
