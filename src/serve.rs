@@ -32,7 +32,7 @@ use std::{
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 /// Time for pending requests at shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
@@ -133,9 +133,10 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     drop(out);
 
     let (broker, idle_time) = (started.running.broker.clone(), config.server.idle_exit);
+    let retrying = webhooks.clone();
     let idle = async move {
         match args.on_demand {
-            true => idle_exit::nothing_to_do(broker, activity, idle_time).await,
+            true => idle_exit::nothing_to_do(broker, retrying, activity, idle_time).await,
             false => std::future::pending().await,
         }
     };
@@ -154,8 +155,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     started.running.begin_shutdown();
     stop.cancel();
     if failed {
-        error!("the broker failed and stops; every acknowledged change is saved");
-        return Err(anyhow!("the broker failed; see its log").into());
+        return Err(
+            anyhow!("the broker failed and stopped; every acknowledged change is saved; the log says why").into()
+        );
     }
     let ended = async {
         let _ = server.await;

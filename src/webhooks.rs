@@ -75,6 +75,11 @@ impl Webhooks {
         self.0.workers.is_empty()
     }
 
+    /// Whether a receiver did not accept an event, which will be sent again.
+    pub(crate) fn is_retrying(&self) -> bool {
+        self.0.workers.iter().any(|worker| worker.webhook(0, 0).failing.is_some())
+    }
+
     /// All configured webhooks, and those that are no longer configured but have dead deliveries.
     pub(crate) async fn list(&self) -> Result<Vec<Webhook>, BrokerError> {
         let rows = self.0.broker.reader().list_webhooks().await?;

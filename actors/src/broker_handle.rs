@@ -18,7 +18,7 @@ use crate::{
     metrics::Metrics,
     review::CommandOutcome,
     reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
-    submission::{Changes, Submissions, check_seat_name, verdict_in_message},
+    submission::{Changes, Submissions, check_persona_or_person, check_seat_name, verdict_in_message},
     supervisor::SupervisorMessage,
 };
 use domain::{
@@ -28,8 +28,8 @@ use domain::{
     diff::AffectedFile,
     finding::NewFinding,
     ids::{ReviewId, ReviewNumber},
-    persona::Persona,
-    query_types::{EventOrder, GroupBy},
+    persona::{Mode, Persona},
+    query_types::{ConventionsFile, EventOrder, GroupBy},
     review::{AddMessage, Command, DiffSide, Proposer, Review, Seat, transition},
     stats::Stats,
     time::Timestamp,
@@ -142,6 +142,7 @@ impl Broker {
         }
         if let Command::AddSeat(add) = &command {
             check_seat_name("reviewer", &add.persona, true)?;
+            check_persona_or_person("reviewer", &add.persona, &self.0.shared.settings.personas)?;
         }
         self.0.shared.check_texts(&command_texts(&command)).await?;
         if let Command::AddMessage(message) = &command
@@ -332,6 +333,15 @@ impl Broker {
         self.0.shared.settings.personas.get(name)
     }
 
+    /// The personas whose seats belong to one-shot reviewers or to agents that are bound to them, as long as the pool
+    /// starts those.
+    pub fn personas_of_pool(&self) -> Vec<String> {
+        let settings = &self.0.shared.settings;
+        let has_reviewers = |persona: &&Arc<Persona>| persona.mode == Mode::OneShot || persona.has_own_agents();
+        let personas = settings.personas.values().filter(has_reviewers);
+        personas.filter(|_| settings.pool.enabled).map(|persona| persona.name.clone()).collect()
+    }
+
     /// Chooses the personas of a proposal that names none.
     pub fn default_panel(&self) -> &DefaultPanel {
         &self.0.shared.settings.panel
@@ -360,16 +370,21 @@ impl Broker {
         })
     }
 
+    /// The conventions of the project that a change is to be judged by.
+    pub async fn conventions(&self, review: &Review, content: &Content) -> Vec<ConventionsFile> {
+        self.0.submissions.conventions(review, content).await
+    }
+
     /// Starts a reviewer for a registered project, within the pool's limits.
-    pub async fn spawn_reviewer(&self, project: Option<String>) -> Answer<LiveReviewer> {
+    pub async fn spawn_reviewer(&self, project: Option<String>, by: Option<String>) -> Answer<LiveReviewer> {
         let _call = self.admit()?;
-        self.ask_pool(|reply| PoolMessage::Spawn { project, reply }).await
+        self.ask_pool(|reply| PoolMessage::Spawn { project, by, reply }).await
     }
 
     /// Stops a live reviewer, at once or after its current review.
-    pub async fn stop_reviewer(&self, id: String, at_once: bool) -> Answer<LiveReviewer> {
+    pub async fn stop_reviewer(&self, id: String, at_once: bool, by: Option<String>) -> Answer<LiveReviewer> {
         let _call = self.admit()?;
-        self.ask_pool(|reply| PoolMessage::Stop { id, at_once, reply }).await
+        self.ask_pool(|reply| PoolMessage::Stop { id, at_once, by, reply }).await
     }
 
     /// The state of the pool and its live reviewers, from memory.

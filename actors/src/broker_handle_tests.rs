@@ -99,7 +99,7 @@ async fn started(broker: &Broker, folder: &Path, count: usize) -> (String, Strin
 }
 
 fn claim(by: &str) -> Command {
-    Command::Claim(ClaimSeat { by: by.into(), persona: None, takes_over: None, check: None })
+    Command::Claim(ClaimSeat { by: by.into(), persona: None, takes_over: None, check: None, pool_personas: Vec::new() })
 }
 
 async fn changed(broker: &Broker, seen: &Review) -> Arc<Review> {

@@ -71,6 +71,8 @@ impl ShownSecret {
 /// The credential of a pool reviewer. It is revoked when the reviewer's process exits.
 #[derive(Debug, Default)]
 pub struct ReviewerCredential {
+    /// The only persona whose seats it may claim.
+    persona: Option<String>,
     draining: CancellationToken,
     claiming: AtomicUsize,
 }
@@ -86,6 +88,11 @@ impl Drop for Claiming<'_> {
 }
 
 impl ReviewerCredential {
+    /// The only persona whose seats it may claim.
+    pub fn persona(&self) -> Option<&str> {
+        self.persona.as_deref()
+    }
+
     /// From now on the reviewer gets no new claim; it may finish the claims it holds.
     pub fn drain(&self) {
         self.draining.cancel();
@@ -129,9 +136,19 @@ struct Issued {
 impl Credentials {
     /// Issues a credential and its secret, of which only the hash is kept. Revokes an older credential of this name.
     pub fn issue(&self, identity: &str, scope: Scope) -> (String, Arc<ReviewerCredential>) {
+        self.issue_bound(identity, scope, None)
+    }
+
+    /// Like [`Self::issue`], for an agent that may claim only seats of `persona`.
+    pub fn issue_bound(
+        &self,
+        identity: &str,
+        scope: Scope,
+        persona: Option<String>,
+    ) -> (String, Arc<ReviewerCredential>) {
         let secret = new_secret();
         let hash = SecretHash::from_secret(&secret);
-        let credential = Arc::new(ReviewerCredential::default());
+        let credential = Arc::new(ReviewerCredential { persona, ..ReviewerCredential::default() });
         let holder = Caller {
             authority: Authority::Reviewer,
             identity: identity.to_owned(),

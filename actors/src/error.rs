@@ -1,6 +1,6 @@
 //! The error type of the broker: why a request failed. Every variant has a stable code.
 
-use domain::{ids::ReviewNumber, review::Refusal};
+use domain::{ids::ReviewNumber, review::Refusal, text::near_names};
 use git::GitError;
 use store::StoreError;
 
@@ -29,6 +29,13 @@ pub enum BrokerError {
     /// An argument that can be parsed but is not allowed.
     #[error("{field}: {problem}")]
     InvalidArgument { field: &'static str, problem: String },
+    /// Its seat would wait for a reviewer that never comes.
+    #[error(
+        "{field}: no persona {given:?}{}; allowed: {}, or @ and the name of a person or an agent",
+        did_you_mean(given, known),
+        .known.join(", ")
+    )]
+    UnknownPersona { field: &'static str, given: String, known: Vec<String> },
     /// Readers of the text could act as the token's owner.
     #[error("{field} contains a token of this broker; revoke it and send the text without it")]
     ContainsSecret { field: &'static str },
@@ -72,6 +79,13 @@ pub enum BrokerError {
     WrongIdentity { field: &'static str, name: String },
     #[error("{number} has no round {round}; it has 1 to {last}")]
     NoSuchRound { number: ReviewNumber, round: u32, last: u32 },
+}
+
+fn did_you_mean(given: &str, known: &[String]) -> String {
+    match near_names(&given.to_lowercase(), known.iter().map(String::as_str)).as_slice() {
+        [] => String::new(),
+        names => format!("; did you mean {}?", names.join(" or ")),
+    }
 }
 
 impl BrokerError {

@@ -116,9 +116,9 @@ pub(crate) enum PoolMessage {
     /// The process of a reviewer and everything it started has exited.
     Exited { id: String, exit: Exit },
     /// An operator asks for one more reviewer.
-    Spawn { project: Option<String>, reply: Reply<LiveReviewer> },
+    Spawn { project: Option<String>, by: Option<String>, reply: Reply<LiveReviewer> },
     /// An operator stops a reviewer; `at_once` does not let it finish its review.
-    Stop { id: String, at_once: bool, reply: Reply<LiveReviewer> },
+    Stop { id: String, at_once: bool, by: Option<String>, reply: Reply<LiveReviewer> },
     /// Asks for the state of the pool and its reviewers.
     Status { reply: Reply<PoolStatus> },
     /// The broker shuts down.
@@ -287,11 +287,11 @@ impl ReviewerPool {
                 }
             }
             PoolMessage::Spawn { .. } if !state.cleaned_up && !state.stopping => state.deferred.push(message),
-            PoolMessage::Spawn { project, reply } => {
-                let _ = reply.send(self.spawn_for_operator(myself, state, project).await);
+            PoolMessage::Spawn { project, by, reply } => {
+                let _ = reply.send(self.spawn_for_operator(myself, state, project, by).await);
             }
-            PoolMessage::Stop { id, at_once, reply } => {
-                let _ = reply.send(self.stop_for_operator(myself, state, &id, at_once).await);
+            PoolMessage::Stop { id, at_once, by, reply } => {
+                let _ = reply.send(self.stop_for_operator(myself, state, &id, at_once, by).await);
             }
             PoolMessage::Status { reply } => {
                 let _ = reply.send(Ok(self.status(state)));

@@ -2,6 +2,7 @@
 //! check them. This is slow, so it runs in tasks outside the actors and blocks neither a mailbox nor a transaction.
 
 mod content_preparation;
+mod conventions;
 mod diff_between_rounds;
 mod finding_locations;
 mod proposal_files;
@@ -26,7 +27,7 @@ use domain::{
     diff::AffectedFile,
     finding::{FindingNumber, NewFinding},
     ids::{ReviewId, ReviewNumber},
-    persona::{MAX_PERSONA_NAME_CHARS, is_persona_name},
+    persona::{MAX_PERSONA_NAME_CHARS, Personas, is_persona_name},
     priority::Priority,
     review::{
         Command, GiveVerdict, OfferedPatch, Propose, Proposed, Proposer, Refusal, Review, Revise, Round, check_needed,
@@ -79,6 +80,9 @@ impl Submissions {
     ) -> Result<CommandOutcome, BrokerError> {
         let settings = &self.shared.settings;
         let named = named_seats(request)?;
+        for reviewer in request.reviewers.iter().flatten() {
+            check_persona_or_person("reviewers", reviewer, &settings.personas)?;
+        }
         if named
             .iter()
             .flatten()
@@ -267,6 +271,19 @@ fn named_seats(request: &CreateReviewRequest) -> Result<Option<Vec<String>>, Bro
         return Err(invalid(field, format!("are {} different ones; allowed are 1 to {MAX_SEATS}", seats.len())));
     }
     Ok(Some(seats))
+}
+
+/// A reviewer is a configured persona, or one person or agent with `@`.
+pub(crate) fn check_persona_or_person(
+    field: &'static str,
+    given: &str,
+    personas: &Personas,
+) -> Result<(), BrokerError> {
+    if given.starts_with('@') || personas.contains_key(given) {
+        return Ok(());
+    }
+    let known = personas.keys().cloned().collect();
+    Err(BrokerError::UnknownPersona { field, given: given.to_owned(), known })
 }
 
 /// Checks the name of a seat: a persona or, if `is_directed`, also `@` and the name of a reviewer.

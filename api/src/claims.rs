@@ -11,7 +11,8 @@ use domain::{
     content::{Content, ContentHash},
     credential::Authority,
     finding::FindingStatus,
-    review::{Review, Seat},
+    query_types::ConventionsFile,
+    review::{Proposer, Review, Seat},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,9 +66,15 @@ pub struct ClaimResponse {
     pub claimed_by: Option<String>,
     /// How to review from this seat, if the broker's settings define its persona. Follow its prompt.
     pub persona: Option<PersonaBrief>,
+    /// The project's conventions: AGENTS.md and CLAUDE.md at its root and nearest to the changed files, from before the
+    /// change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conventions: Vec<ConventionsFile>,
     /// All seats, yours included.
     pub seats: Vec<SeatState>,
     pub intent: String,
+    #[serde(flatten)]
+    pub proposer: Proposer,
     /// The start of a long description. get_proposal pages the rest.
     pub description: Option<String>,
     #[serde(flatten)]
@@ -100,8 +107,10 @@ impl ClaimResponse {
             seat: seat.map(|seat| seat.persona.clone()),
             claimed_by: claim.map(|claim| claim.by.as_str()).or_else(|| review.claimed_by()).map(str::to_owned),
             persona: None,
+            conventions: Vec::new(),
             seats: review.seats.iter().map(SeatState::from).collect(),
             intent: review.round.intent.clone(),
+            proposer: review.proposer.clone(),
             description: content.description.as_deref().map(paged_excerpt),
             files: content.into(),
             ignored_files: Vec::new(),

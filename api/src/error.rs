@@ -192,6 +192,7 @@ error_codes! {
         InvalidArgument = "invalid_argument",
         UnknownTool = "unknown_tool",
         UnknownProject = "unknown_project",
+        UnknownPersona = "unknown_persona",
         OtherRepository = "other_repository",
         ContainsSecret = "contains_secret",
         BadCursor = "bad_cursor",

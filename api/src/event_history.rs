@@ -7,6 +7,7 @@ use domain::{
     ids::{ReviewId, ReviewNumber},
     query_types::EventOrder,
     review::{AnchoredText, ClaimEndReason, DiffSide, MessageAnchor, Recipient, Status},
+    reviewer_pool::VerdictCounts,
     verdict::{ReviewMetrics, Verdict},
 };
 use schemars::JsonSchema;
@@ -113,6 +114,14 @@ pub struct AuditEntry {
     /// The review's status after the event.
     pub status: Option<Status>,
     pub round: Option<u32>,
+    /// The claim of a claim, its end or a verdict.
+    pub claim_generation: Option<u32>,
+    /// The operator who started or stopped a reviewer, by the name of the token.
+    pub by: Option<String>,
+    /// Of a reviewer process.
+    pub pid: Option<u32>,
+    /// How many verdicts a reviewer gave that ended.
+    pub verdicts: Option<VerdictCounts>,
     /// What happened, in short.
     pub detail: String,
 }

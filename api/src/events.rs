@@ -8,7 +8,7 @@ use domain::{
     priority::Priority,
     review::{Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, MessageAnchor, Recipient, Role, Status},
     reviewer_pool::{
-        PoolEvent,
+        PoolEvent, VerdictCounts,
         scaling::{DrainReason, SpawnReason},
     },
     text::{count, ellipsize, escape, short_commit},
@@ -98,6 +98,8 @@ pub enum EventData {
     ClaimEnded {
         persona: String,
         reviewer_id: String,
+        /// The generation of the review after the claim.
+        claim_generation: u32,
         reason: ClaimEndReason,
         detail: Option<String>,
     },
@@ -116,6 +118,8 @@ pub enum EventData {
     VerdictGiven {
         persona: String,
         reviewer_id: String,
+        /// The claim that it was given under.
+        claim_generation: u32,
         verdict: Verdict,
         reason: Option<String>,
         summary: Option<String>,
@@ -179,26 +183,44 @@ pub enum EventData {
         turn: Option<u32>,
         /// The session that a dedicated reviewer continues. Absent if it begins a new one.
         reviewer_session_id: Option<String>,
+        /// The operator who asked for it.
+        by: Option<String>,
+        /// Of the process that the broker started for it.
+        pid: Option<u32>,
     },
     ReviewerRetried {
         reviewer_id: String,
         why: String,
+        pid: Option<u32>,
     },
     ReviewerDraining {
         reviewer_id: String,
         why: DrainReason,
+        /// The operator who stopped it.
+        by: Option<String>,
     },
     ReviewerTerminated {
         reviewer_id: String,
+        /// `exit code 1`, `killed by SIGKILL`, `stopped: idle`
         exit: String,
         ran_ms: Option<u64>,
+        /// Why the pool stopped it, if it did.
+        why: Option<DrainReason>,
+        /// The operator who stopped it.
+        by: Option<String>,
+        pid: Option<u32>,
+        /// Its verdicts.
+        verdicts: Option<VerdictCounts>,
     },
     CrashLoop {
         persona: Option<String>,
         failures: u32,
         last_words: Vec<String>,
     },
-    CrashLoopCleared {},
+    CrashLoopCleared {
+        /// The operator who asked for a reviewer.
+        by: Option<String>,
+    },
 }
 
 /// An issue that an approval resolved.
@@ -240,9 +262,10 @@ impl From<&ReviewEvent> for EventData {
             ReviewEvent::AutoRejected { claimant, message, .. } => {
                 Self::AutoRejected { reviewer_id: shorten(claimant), message: shorten(message) }
             }
-            ReviewEvent::ClaimEnded { persona, by, reason, detail, .. } => Self::ClaimEnded {
+            ReviewEvent::ClaimEnded { persona, by, reason, detail, generation, .. } => Self::ClaimEnded {
                 persona: shorten(persona),
                 reviewer_id: shorten(by),
+                claim_generation: *generation,
                 reason: *reason,
                 detail: detail.as_deref().map(shorten),
             },
@@ -258,6 +281,7 @@ impl From<&ReviewEvent> for EventData {
             ReviewEvent::VerdictGiven(given) => Self::VerdictGiven {
                 persona: shorten(&given.persona),
                 reviewer_id: shorten(&given.by),
+                claim_generation: given.generation,
                 verdict: given.verdict,
                 reason: given.reason.as_deref().map(shorten),
                 summary: given.summary.as_deref().map(shorten),
@@ -306,7 +330,7 @@ impl From<&ReviewEvent> for EventData {
 impl From<&PoolEvent> for EventData {
     fn from(event: &PoolEvent) -> Self {
         match event {
-            PoolEvent::ReviewerSpawned { reviewer, runtime, why, persona, turn, session_id, .. } => {
+            PoolEvent::ReviewerSpawned { reviewer, runtime, why, persona, turn, session_id, by, pid, .. } => {
                 Self::ReviewerSpawned {
                     reviewer_id: shorten(reviewer),
                     runtime: shorten(runtime),
@@ -314,25 +338,39 @@ impl From<&PoolEvent> for EventData {
                     persona: persona.as_deref().map(shorten),
                     turn: *turn,
                     reviewer_session_id: session_id.as_deref().map(shorten),
+                    by: by.as_deref().map(shorten),
+                    pid: *pid,
                 }
             }
-            PoolEvent::ReviewerRetried { reviewer, why } => {
-                Self::ReviewerRetried { reviewer_id: shorten(reviewer), why: shorten(why) }
+            PoolEvent::ReviewerRetried { reviewer, why, pid } => {
+                Self::ReviewerRetried { reviewer_id: shorten(reviewer), why: shorten(why), pid: *pid }
             }
-            PoolEvent::ReviewerDraining { reviewer, why } => {
-                Self::ReviewerDraining { reviewer_id: shorten(reviewer), why: *why }
+            PoolEvent::ReviewerDraining { reviewer, why, by } => {
+                Self::ReviewerDraining { reviewer_id: shorten(reviewer), why: *why, by: by.as_deref().map(shorten) }
             }
-            PoolEvent::ReviewerTerminated { reviewer, exit, ran_ms } => {
-                Self::ReviewerTerminated { reviewer_id: shorten(reviewer), exit: shorten(exit), ran_ms: *ran_ms }
+            PoolEvent::ReviewerTerminated { reviewer, exit, ran_ms, why, by, pid, verdicts } => {
+                Self::ReviewerTerminated {
+                    reviewer_id: shorten(reviewer),
+                    exit: shorten(exit),
+                    ran_ms: *ran_ms,
+                    why: *why,
+                    by: by.as_deref().map(shorten),
+                    pid: *pid,
+                    verdicts: *verdicts,
+                }
             }
             PoolEvent::CrashLoop { persona, failures, last_words, .. } => Self::CrashLoop {
                 persona: persona.as_deref().map(shorten),
                 failures: *failures,
                 last_words: shorten_all(last_words),
             },
-            PoolEvent::CrashLoopCleared { .. } => Self::CrashLoopCleared {},
+            PoolEvent::CrashLoopCleared { by, .. } => Self::CrashLoopCleared { by: by.as_deref().map(shorten) },
         }
     }
+}
+
+fn by_whom(operator: Option<&str>) -> String {
+    operator.map_or(String::new(), |operator| format!(", by {operator}"))
 }
 
 impl Event {
@@ -363,7 +401,9 @@ impl Event {
                 format!("{actor} revised {number}: round {}", self.round.unwrap_or_default()),
                 Some(change_note.as_ref().unwrap_or(intent).clone()),
             ),
-            EventData::Claimed { persona, .. } => (format!("{actor} claimed {number} as {persona}"), None),
+            EventData::Claimed { persona, claim_generation, .. } => {
+                (format!("{actor} claimed {number} as {persona} (claim {claim_generation})"), None)
+            }
             EventData::Rebased { from, to, .. } => {
                 let from = from.as_deref().map_or("the empty tree", short_commit);
                 (format!("{actor} moved the diff of {number} from {from} to HEAD ({})", short_commit(to)), None)
@@ -424,23 +464,29 @@ impl Event {
                 let session = reviewer_session_id.as_ref().map_or("begins a session", |_| "continues its session");
                 (format!("turn {turn} of reviewer {reviewer_id}{project}: it {session}"), None)
             }
-            EventData::ReviewerSpawned { reviewer_id, why, .. } => {
-                (format!("the pool started reviewer {reviewer_id}{project}: {why}"), None)
+            EventData::ReviewerSpawned { reviewer_id, why, by, .. } => {
+                let by = by_whom(by.as_deref());
+                (format!("the pool started reviewer {reviewer_id}{project}: {why}{by}"), None)
             }
-            EventData::ReviewerRetried { reviewer_id, why } => {
+            EventData::ReviewerRetried { reviewer_id, why, .. } => {
                 (format!("the pool asked reviewer {reviewer_id} again"), Some(why.clone()))
             }
-            EventData::ReviewerDraining { reviewer_id, why } => {
-                (format!("reviewer {reviewer_id} takes no new reviews: {why}"), None)
+            EventData::ReviewerDraining { reviewer_id, why, by } => {
+                let by = by_whom(by.as_deref());
+                (format!("reviewer {reviewer_id} takes no new reviews: {why}{by}"), None)
             }
-            EventData::ReviewerTerminated { reviewer_id, exit, .. } => {
-                (format!("reviewer {reviewer_id} ended: {exit}"), None)
+            EventData::ReviewerTerminated { reviewer_id, exit, by, verdicts, .. } => {
+                let verdicts = verdicts.map(|verdicts| verdicts.in_words()).filter(|words| !words.is_empty());
+                let verdicts = verdicts.map(|words| format!("; {words}")).unwrap_or_default();
+                (format!("reviewer {reviewer_id} ended: {exit}{}{verdicts}", by_whom(by.as_deref())), None)
             }
             EventData::CrashLoop { failures, last_words, .. } => {
                 let sentence = format!("the pool stopped starting reviewers{project}: {failures} failed in a row");
                 (sentence, Some(last_words.join("\n")))
             }
-            EventData::CrashLoopCleared {} => (format!("the pool starts reviewers again{project}"), None),
+            EventData::CrashLoopCleared { by } => {
+                (format!("the pool starts reviewers again{project}{}", by_whom(by.as_deref())), None)
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ fn long_texts_are_cut_between_characters() {
 
 #[test]
 fn an_event_is_read_back_as_it_was_written() {
-    let cleared = EventData::from(&PoolEvent::CrashLoopCleared { project: None });
+    let cleared = EventData::from(&PoolEvent::CrashLoopCleared { project: None, by: None });
     for data in [EventData::Revised { intent: "better".into(), change_note: None }, cleared] {
         let event = event(data);
         let json = serde_json::to_value(&event).unwrap();
@@ -40,8 +40,8 @@ fn an_event_is_read_back_as_it_was_written() {
         assert_eq!(json["type"], "review_updated");
         assert_eq!(serde_json::from_value::<Event>(json).unwrap(), event);
     }
-    let json = serde_json::to_value(event(EventData::CrashLoopCleared {})).unwrap();
-    assert_eq!((&json["data"], &json["review_id"]), (&json!({}), &json!(null)));
+    let json = serde_json::to_value(event(EventData::CrashLoopCleared { by: None })).unwrap();
+    assert_eq!((&json["data"], &json["review_id"]), (&json!({ "by": null }), &json!(null)));
 }
 
 #[test]

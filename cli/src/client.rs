@@ -248,10 +248,7 @@ impl Client {
         let text = response.text().await?;
         Err(match ErrorBody::from_problem(&text) {
             Some(body) => body.into(),
-            None if status.is_server_error() => {
-                anyhow!("the broker failed and gave no reason: {}; see its log", quoted(&text)).into()
-            }
-            None => anyhow!("another program answers at this address, not a broker: {}", quoted(&text)).into(),
+            None => anyhow!(no_problem_body(status, &text)).into(),
         })
     }
 
@@ -284,6 +281,16 @@ impl Client {
             http = http.json(body);
         }
         http.send().await
+    }
+}
+
+/// The message for a failure whose answer is not one of the API.
+pub(crate) fn no_problem_body(status: StatusCode, text: &str) -> String {
+    let is_page = text.trim_start().starts_with('<');
+    let (shown, end) = if is_page { ("a web page".to_owned(), "") } else { (quoted(text), "; see its log") };
+    match status.is_server_error() && !is_page {
+        true => format!("the broker failed and gave no reason: {shown}{end}"),
+        false => format!("another program answers at this address, not a broker: {shown}"),
     }
 }
 

@@ -82,7 +82,7 @@ pub struct Message {
     config: ConfigArgs,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Agent {
     /// Consider only reviews of this proposer (id or agent type)
     #[arg(long = "as", value_name = "NAME")]
@@ -96,8 +96,19 @@ pub struct SessionStart {
     /// Start a broker if none is running
     #[arg(long)]
     start: bool,
+    /// The side of the agent: what waits for it is listed
+    #[arg(long, value_name = "ROLE", default_value = "proposer")]
+    role: HookRole,
     #[command(flatten)]
     agent: Agent,
+}
+
+/// Whose turns the start of a session lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum HookRole {
+    Proposer,
+    Reviewer,
+    Both,
 }
 
 pub(crate) async fn run(hook: Hook) -> Result<(), CliError> {

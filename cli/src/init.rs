@@ -25,9 +25,13 @@ use domain::text::count;
 use edit::{Fragment, FragmentState};
 use file_change::{Change, InitTarget, Kind};
 use git::UserRepo;
-use report::{Drift, FoundClient, LeftAlone, Report};
-use self_command::SelfCommand;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use report::{ClientStep, Drift, FoundClient, LeftAlone, Report};
+use self_command::{SelfCommand, shell_quote};
+use serde_json::Value;
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    path::Path,
+};
 use undo_manifest::{Manifest, ManifestEntry};
 
 #[derive(Debug, clap::Args)]
@@ -127,6 +131,9 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     confirm_and_apply(&args, &changes, manifest, report)?;
     if !args.remove && !args.dry_run {
         environment.register(&args).await;
+        if args.git_hooks && !args.json {
+            environment.print_commit_steps(&changes).await;
+        }
     }
     Ok(())
 }
@@ -181,6 +188,13 @@ impl Environment {
         Ok(Self { dirs, repo, manifest })
     }
 
+    /// Whether hooks of a client were installed before.
+    fn has_hooks(&self, client: Client) -> bool {
+        let folder = self.dirs.dir(client);
+        let entries = self.manifest.list(self.dirs.root());
+        entries.iter().any(|entry| entry.kind == Kind::ClientHooks && entry.path.starts_with(&folder))
+    }
+
     /// Registers the repository with the broker if that runs. Otherwise the first call of an agent does.
     async fn register(&self, args: &Args) {
         let Some(repo) = &self.repo else { return };
@@ -199,6 +213,28 @@ impl Environment {
         }
     }
 
+    /// How to commit what was written: the hooks that were installed ask for an approval of it, as of every change.
+    async fn print_commit_steps(&self, changes: &[Change]) {
+        let Some(repo) = &self.repo else { return };
+        let mut files = Vec::new();
+        for change in changes.iter().filter(|change| change.kind != Kind::GitHooks && !change.is_silent()) {
+            let Ok(file) = change.path.strip_prefix(repo.root()) else { continue };
+            let ignored = repo.try_git(["check-ignore", "--quiet", "--", &file.to_string_lossy()]).await;
+            if !ignored.is_ok_and(|output| output.success) {
+                files.push(shell_quote(&file.to_string_lossy()));
+            }
+        }
+        if files.is_empty() {
+            return;
+        }
+        terminal::remark(&format!(
+            "commit these files through the hooks, with an approval of your own (R-N: the number that request prints):\n  \
+             git add -- {}\n  countersign request --staged -m 'Set up Countersign' --as init\n  countersign respond R-N \
+             --approve --as reviewer\n  git commit -m 'Set up Countersign'",
+            files.join(" ")
+        ));
+    }
+
     /// Why the path may not be written. A symbolic link that is tracked in the repository and leads out of it is not
     /// followed; a link that the user has created is.
     async fn find_foreign_link(&self, target: &InitTarget) -> Option<String> {
@@ -213,6 +249,13 @@ impl Environment {
 const PROPOSERS: &str =
     "these clients can propose; `--role reviewer` with `--client` makes one a reviewer, `--role both` makes them both";
 
+/// Sets a key of a JSON file and leaves the rest of it as it is. The file is created if it is missing.
+pub(crate) fn set_json_key(path: &Path, key: &'static str, value: Value) -> anyhow::Result<()> {
+    let before = atomic_files::load(path)?.unwrap_or_default();
+    let after = edit::set_json_key(&before, key, &value)?;
+    atomic_files::write(path, &after, atomic_files::FileMode::Default)
+}
+
 /// Every target that `init` knows here, whether or not its option was given.
 async fn all_targets(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<InitTarget>, CliError> {
     let Environment { dirs, repo, .. } = environment;
@@ -223,19 +266,28 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
     let mut targets = Vec::new();
     for client in clients(args, dirs, report)? {
         targets.push(client.server(dirs, &command, url.as_deref(), args.role));
-        targets.extend(client.hooks(dirs, &command, args.start));
+        targets.extend(client.hooks(dirs, &command, args.start, args.role));
         targets.extend(agent_instructions::skills(client, dirs));
         if client == Client::Claude {
             targets.extend(agent_instructions::gsd(dirs));
+            if args.gsd && !args.remove && !args.check {
+                report.notes.extend(agent_instructions::missing_gsd(dirs).map(str::to_owned));
+            }
         }
-        if !args.remove && !args.check {
-            report.notes.extend(client.note(dirs).map(str::to_owned));
+        if !args.remove {
+            let steps = client.left_to_do(dirs, args.client_hooks || environment.has_hooks(client));
+            report.left_to_do.extend(steps.into_iter().map(|step| ClientStep { client: client.as_str(), step }));
         }
     }
     if args.role == AgentRole::Proposer && !args.remove && !args.check && !targets.is_empty() {
         report.notes.push(PROPOSERS.to_owned());
     }
     if let Some(repo) = repo {
+        let planning = agent_instructions::tandem_mode(repo.root());
+        // Without a record, the key may be the user's own.
+        if !args.remove || environment.manifest.find(&planning.path).is_some() {
+            targets.push(planning);
+        }
         let hooks = git_hooks::plan(repo, &options, args.fail_closed).await?;
         targets.extend(hooks.targets);
         if args.git_hooks && !args.remove {

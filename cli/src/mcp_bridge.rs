@@ -32,6 +32,9 @@ pub struct Args {
     /// Address of the broker [default: the broker of the data folder, started if none runs]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    /// Do not start a broker if none runs (see server.auto_start)
+    #[arg(long)]
+    no_start: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -50,7 +53,9 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         Some(url) => BrokerTarget::Fixed(url.trim_end_matches('/').to_owned()),
         None => {
             let ResolvedConfig { config, repo } = args.config.resolve(None)?;
-            BrokerTarget::Found(Starter { config: args.config, data_dir: config.server.data_dir, repo })
+            let may_start = config.server.auto_start && !args.no_start;
+            let starter = Starter { config: args.config, data_dir: config.server.data_dir, repo };
+            BrokerTarget::Found { starter, may_start }
         }
     };
     let forwarder = Arc::new(Forwarder {

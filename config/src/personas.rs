@@ -90,6 +90,9 @@ struct Draft {
     prompt: String,
     /// The last file that changed it.
     last: Option<Origin>,
+    /// Keys that may have no effect: a project cannot know the user's mode and client, and an invalid value has a problem
+    /// already.
+    excused: Vec<String>,
 }
 
 impl Loader<'_> {
@@ -129,6 +132,9 @@ impl Loader<'_> {
                 Ok(value)
             });
             // An invalid value counts as set, so that only one problem is reported for it.
+            if layer.kind == LayerKind::ProjectFile || accepted.is_err() {
+                draft.excused.push(key.clone());
+            }
             let kept = accepted.unwrap_or_else(|text| {
                 self.problems.push(Problem::in_setting(&layer.origin, &key, &value, text));
                 draft.values.value(&key).cloned().unwrap_or(value)
@@ -183,9 +189,7 @@ impl Draft {
             .collect();
         let mode = self.values.text("mode");
         let mut faults = self.without_effect(mode);
-        if mode != "agent" {
-            faults.extend(self.runtime_problems(settings));
-        }
+        faults.extend(self.runtime_problems(settings));
         if mode == "dedicated" && !settings.text("pool.wsl_distro").is_empty() {
             let text = "expected \"agent\" or \"one_shot\" beside pool.wsl_distro: a session cannot be kept inside WSL";
             faults.push(("mode", text.to_owned()));
@@ -195,12 +199,11 @@ impl Draft {
     }
 
     fn without_effect(&self, mode: &str) -> Vec<(&'static str, String)> {
-        const RUN: [&str; 5] = ["runtime", "program", "command", "model", "effort"];
+        const LIMITS: [&str; 2] = ["time_limit", "budget_usd"];
         const SESSION: [&str; 3] = ["max_turns", "max_tokens", "keep_seat"];
         let given = |names: &[&'static str], text: &str| -> Vec<(&'static str, String)> {
-            let is_default = |name: &str| {
-                self.values.0.get(name).is_some_and(|(_, origin)| *origin == Origin::BuiltIn(PERSONA_DEFAULTS))
-            };
+            let defaults = Self::with_defaults();
+            let is_default = |name: &str| self.values.value(name) == defaults.values.value(name);
             let is_set = |name: &&&str| self.values.is_given(name) && !is_default(name);
             names.iter().filter(is_set).map(|name| (*name, text.to_owned())).collect()
         };
@@ -209,9 +212,10 @@ impl Draft {
             "dedicated" => Vec::new(),
             "one_shot" => given(&SESSION, for_dedicated),
             _ => {
-                let text = "expected mode = \"one_shot\" or \"dedicated\" beside it: a seat of mode \"agent\" is taken by \
-                            whichever reviewer the pool has";
-                let mut faults = given(&RUN, text);
+                let text = "expected mode = \"one_shot\" or \"dedicated\" beside it: an agent of the pool has no limits \
+                            per seat; pool.ttl limits its age";
+                let mut faults = given(&LIMITS, text);
+                faults.retain(|(name, _)| !self.excused.iter().any(|key| key == name));
                 faults.extend(given(&SESSION, for_dedicated));
                 faults
             }
@@ -240,6 +244,13 @@ impl Draft {
             let text = "expected \"\", since the command says it all when the runtime is \"command\"";
             let idle = ["program", "model", "effort"].into_iter().filter(|name| self.values.is_given(name));
             faults.extend(idle.map(|name| (name, text.to_owned())));
+        }
+        let is_codex = (if own.is_empty() { settings.text("pool.runtime") } else { own }) == "codex";
+        let sets_budget = self.values.is_given("budget_usd") && !self.excused.iter().any(|key| key == "budget_usd");
+        if is_codex && sets_budget && self.values.text("mode") != "agent" {
+            let text = "expected another runtime beside it: codex reports no cost, so no budget can be enforced; \
+                        time_limit limits each run, and with mode = \"dedicated\" max_tokens and max_turns limit all";
+            faults.push(("budget_usd", text.to_owned()));
         }
         let model = self.values.text("model");
         if !model.is_empty() && !settings.allows("pool.models", model) {

@@ -3,7 +3,7 @@
 //! The file belongs to the user's workflow, and only a few of its keys are read. An unknown value is an error, because a
 //! wrong guess could skip a review.
 
-use domain::review::Category;
+use domain::{review::Category, text::near_names};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{
@@ -19,11 +19,16 @@ pub const PLANNING_FILE: &str = ".planning/config.json";
 pub struct PlanningConfig {
     /// Whether agents ask the broker for reviews.
     pub tandem_enabled: bool,
+    /// The file says that the project does not use tandem mode, instead of saying nothing.
+    #[serde(skip)]
+    pub is_solo: bool,
     pub review_granularity: ReviewGranularity,
     pub execution_mode: ExecutionMode,
     /// Not interpreted: the broker's own settings decide about its pool.
     pub reviewer_pool: Option<Value>,
     pub review: ReviewSettings,
+    /// Keys of the file that have no effect, and why.
+    pub warnings: Vec<String>,
 }
 
 /// Whether an executor asks for a review per task or per plan.
@@ -84,10 +89,12 @@ impl Default for PlanningConfig {
     fn default() -> Self {
         Self {
             tandem_enabled: false,
+            is_solo: false,
             review_granularity: ReviewGranularity::default(),
             execution_mode: ExecutionMode::default(),
             reviewer_pool: None,
             review: ReviewSettings { required_gates: RequiredGate::all().collect() },
+            warnings: Vec::new(),
         }
     }
 }
@@ -118,15 +125,58 @@ impl PlanningConfig {
         let gates: Vec<_> = RequiredGate::all().map(|gate| gate.to_string()).collect();
         let gates = format!("a list of {}", gates.join(", "));
         let default = Self::default();
-        Ok(Self {
-            tandem_enabled: keys.read("tandem_enabled", "true or false")?.unwrap_or_default(),
+        let tandem_enabled: Option<bool> = keys.read("tandem_enabled", "true or false")?;
+        let mut planning = Self {
+            tandem_enabled: tandem_enabled.unwrap_or_default(),
+            is_solo: tandem_enabled == Some(false),
             review_granularity: keys.read("review_granularity", "\"per_task\" or \"per_plan\"")?.unwrap_or_default(),
             execution_mode: keys.read("execution_mode", "\"blocking\" or \"optimistic\"")?.unwrap_or_default(),
             reviewer_pool: keys.find("reviewer_pool").cloned(),
             review: ReviewSettings {
                 required_gates: keys.read("review.required_gates", &gates)?.unwrap_or(default.review.required_gates),
             },
-        })
+            warnings: Vec::new(),
+        };
+        planning.warnings = planning.keys_without_effect(&keys);
+        Ok(planning)
+    }
+
+    fn keys_without_effect(&self, keys: &Keys<'_>) -> Vec<String> {
+        const TOP: [&str; 5] =
+            ["tandem_enabled", "review_granularity", "execution_mode", "review.required_gates", "reviewer_pool"];
+        let mut warnings = Vec::new();
+        let inner = keys.all.get("review").and_then(Value::as_object);
+        let nested = inner.into_iter().flatten().map(|(key, _)| format!("review.{key}"));
+        for key in keys.all.keys().cloned().chain(nested) {
+            let is_known = TOP.contains(&key.as_str());
+            // Other keys belong to the user's workflow, unless they look like a slip.
+            if let Some(near) = near_names(&key, TOP.into_iter()).first().filter(|_| !is_known) {
+                warnings.push(format!("{key} has no effect; did you mean {near}?"));
+            }
+        }
+        if self.reviewer_pool.is_some() {
+            let instead = "the broker's own settings configure its pool ([pool] in config.toml)";
+            warnings.push(format!("reviewer_pool has no effect: {instead}"));
+        }
+        for key in ["review_granularity", "execution_mode"] {
+            if !self.tandem_enabled && keys.find(key).is_some() {
+                warnings.push(format!("{key} has no effect while tandem_enabled is not true"));
+            }
+        }
+        let names_commit = keys.find("review.required_gates").is_some()
+            && self.review.required_gates.contains(&RequiredGate::Git(GitPoint::Commit));
+        if names_commit && self.commits_first() {
+            let why = "with per_plan and optimistic, commits come before their review; pushes are checked";
+            warnings.push(format!("\"commit\" in review.required_gates has no effect: {why}"));
+        }
+        warnings
+    }
+
+    /// Whether tasks are committed before their review.
+    fn commits_first(&self) -> bool {
+        self.tandem_enabled
+            && (self.execution_mode == ExecutionMode::Optimistic
+                || self.review_granularity == ReviewGranularity::PerPlan)
     }
 
     /// Whether a proposal of this category must be approved before work continues.
@@ -135,12 +185,11 @@ impl PlanningConfig {
     }
 
     /// Whether installed git hooks require an approval at this point. A project that commits before the verdict is checked
-    /// when it pushes.
+    /// when it pushes. A project that says that it works solo needs no approval.
     pub fn requires_approval_at(&self, point: GitPoint) -> bool {
-        let commits_first =
-            self.execution_mode == ExecutionMode::Optimistic || self.review_granularity == ReviewGranularity::PerPlan;
         match point {
-            GitPoint::Commit if self.tandem_enabled && commits_first => false,
+            GitPoint::Commit | GitPoint::Push if self.is_solo => false,
+            GitPoint::Commit if self.commits_first() => false,
             GitPoint::Commit | GitPoint::Push => self.review.required_gates.contains(&RequiredGate::Git(point)),
         }
     }

@@ -43,7 +43,27 @@ fn hooks_require_approvals_at_the_configured_points() {
     assert_eq!(asks(r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#), (false, true));
     assert_eq!(asks(r#"{"tandem_enabled": true, "review_granularity": "per_plan"}"#), (false, true));
     assert_eq!(asks(r#"{"execution_mode": "optimistic"}"#), (true, true), "what is committed first is checked at push");
+    assert_eq!(asks(r#"{"tandem_enabled": false}"#), (false, false), "a project that says that it works solo");
+    assert_eq!(asks(r#"{"tandem_enabled": null}"#), (true, true), "says nothing");
     assert_eq!(asks(r#"{"review": {"required_gates": ["code_change", "push"]}}"#), (false, true));
+}
+
+#[test]
+fn keys_without_effect_are_reported() {
+    let warnings = |text: &str| read(text).unwrap().warnings.join("\n");
+    assert_eq!(
+        warnings(r#"{"tandem_enabled": true, "mode": "yolo", "review": {"depth": 2}}"#),
+        "",
+        "other tools' keys"
+    );
+    let slip = warnings(r#"{"tandem_enable": true, "review": {"required_gate": []}}"#);
+    assert!(slip.contains("tandem_enable has no effect; did you mean tandem_enabled?"), "{slip}");
+    assert!(slip.contains("review.required_gate has no effect; did you mean review.required_gates?"), "{slip}");
+    let idle = warnings(r#"{"execution_mode": "blocking", "reviewer_pool": {"max": 2}}"#);
+    assert!(idle.contains("execution_mode has no effect while tandem_enabled is not true"), "{idle}");
+    assert!(idle.contains("reviewer_pool has no effect"), "{idle}");
+    let both = r#"{"tandem_enabled": true, "execution_mode": "optimistic", "review": {"required_gates": ["commit"]}}"#;
+    assert!(warnings(both).contains("\"commit\" in review.required_gates has no effect"));
 }
 
 #[test]

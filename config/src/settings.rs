@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::text::escape;
+use domain::text::{escape, near_names};
 use toml::{Table, Value};
 
 use crate::error::{Origin, Problem, display_value};
@@ -88,7 +88,7 @@ impl Entry {
         if self.project.is_some() && !self.pattern.starts_with("projects.*.") {
             return format!("expected a section [{}] with path and, if you like, trusted", self.key);
         }
-        suggest("unknown setting", &near(&self.pattern, RULES.iter().map(|rule| rule.key)))
+        suggest("unknown setting", &near_names(&self.pattern, RULES.iter().map(|rule| rule.key)))
     }
 }
 
@@ -126,12 +126,12 @@ pub(crate) fn unknown_variable(name: &str) -> String {
         return "projects cannot be set in variables; use [projects.NAME] in a file".to_owned();
     }
     let known: Vec<_> = RULES.iter().filter_map(Rule::variable).collect();
-    suggest("is not a setting", &near(name, known.iter().map(String::as_str)))
+    suggest("is not a setting", &near_names(name, known.iter().map(String::as_str)))
 }
 
 /// For a key in a table such as a panel rule.
 pub(crate) fn unknown_key<'a>(given: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    match near(given, known.clone()).as_slice() {
+    match near_names(given, known.clone()).as_slice() {
         [] => format!("unknown key; allowed are {}", known.collect::<Vec<_>>().join(", ")),
         names => format!("unknown key; did you mean {}?", names.join(" or ")),
     }
@@ -142,14 +142,4 @@ fn suggest(text: &str, near: &[&str]) -> String {
         [] => format!("{text}; config/default.toml lists all"),
         names => format!("{text}; did you mean {}?", names.join(" or ").replace('*', "NAME")),
     }
-}
-
-/// Up to three similar names, closest first.
-fn near<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut ranked: Vec<_> = known
-        .map(|name| (strsim::levenshtein(given, name), name))
-        .filter(|(edits, name)| *edits <= 2.max(name.len() / 4))
-        .collect();
-    ranked.sort();
-    ranked.into_iter().take(3).map(|(_, name)| name).collect()
 }

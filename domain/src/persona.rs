@@ -45,7 +45,7 @@ pub struct Persona {
     /// Paths it does not review.
     pub ignore: Globs,
     pub mode: Mode,
-    /// `None`, here and below: the pool's setting.
+    /// `None`, here and below: the pool's setting. With mode "agent", any of these binds agents to the persona.
     pub runtime: Option<Runtime>,
     pub program: Option<PathBuf>,
     /// Empty: the pool's setting.
@@ -66,6 +66,14 @@ pub struct Persona {
     pub keep_seat: Duration,
     /// Whether a message that begins with a decision in front matter counts as its verdict.
     pub front_matter: bool,
+}
+
+impl Persona {
+    /// Whether the pool starts agents for its seats alone, because they run with another client or model than the pool's.
+    pub fn has_own_agents(&self) -> bool {
+        let is_set = self.runtime.is_some() || self.program.is_some() || !self.command.is_empty();
+        self.mode == Mode::Agent && (is_set || self.model.is_some() || self.effort.is_some())
+    }
 }
 
 /// All configured personas by name.

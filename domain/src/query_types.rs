@@ -98,3 +98,11 @@ pub struct DeadDelivery {
     /// It will be tried again.
     pub waiting: bool,
 }
+
+/// A file with the conventions of a project, as it is before the change under review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConventionsFile {
+    pub path: String,
+    /// The middle of a long text is left out.
+    pub text: String,
+}

@@ -133,6 +133,9 @@ crate::string_enum! {
     AppliesTo { Base = "base", Worktree = "worktree" }
 }
 
+/// The phase of a proposal that names none.
+pub const DEFAULT_PHASE: &str = "work";
+
 /// The proposer, and the step of its work that the proposal belongs to.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,6 +6,7 @@ pub mod scaling;
 
 use crate::{event_kind::EventKind, ids::ReviewNumber};
 use scaling::{DrainReason, SpawnReason};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 crate::string_enum! {
@@ -52,6 +53,31 @@ pub fn dedicated_name(persona: &str, review: ReviewNumber) -> String {
     format!("{persona}-{review}")
 }
 
+/// How many verdicts of each kind a reviewer gave.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictCounts {
+    pub approved: u64,
+    pub changes_requested: u64,
+    pub rejected: u64,
+    pub comments: u64,
+}
+
+impl VerdictCounts {
+    /// `2 approved, 1 comment`; empty without a verdict.
+    pub fn in_words(&self) -> String {
+        let comments = if self.comments == 1 { "comment" } else { "comments" };
+        let counts = [
+            (self.approved, "approved"),
+            (self.changes_requested, "changes requested"),
+            (self.rejected, "rejected"),
+            (self.comments, comments),
+        ];
+        let words: Vec<_> =
+            counts.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
+        words.join(", ")
+    }
+}
+
 /// An event of a reviewer process in the log. What a reviewer did in a review is in that review's own events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -70,24 +96,46 @@ pub enum PoolEvent {
         /// The session that a dedicated reviewer continues. Absent if it begins a new one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session_id: Option<String>,
+        /// The operator who asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Of the process that the broker started for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<u32>,
     },
     /// A one-shot or dedicated reviewer failed, so its client is run once more; `why` says what happened, and whether it
     /// begins a new session.
     ReviewerRetried {
         reviewer: String,
         why: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<u32>,
     },
     /// It gets no new review and is stopped once it has finished the one it holds.
     ReviewerDraining {
         reviewer: String,
         why: DrainReason,
+        /// The operator who stopped it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     ReviewerTerminated {
         reviewer: String,
-        /// `exit code 1`, `killed by SIGKILL`
+        /// `exit code 1`, `killed by SIGKILL`, `stopped: idle`
         exit: String,
         /// Unknown if the reviewer outlived its broker.
         ran_ms: Option<u64>,
+        /// Why the pool stopped it, if it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<DrainReason>,
+        /// The operator who stopped it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<u32>,
+        /// Its verdicts, if they are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verdicts: Option<VerdictCounts>,
     },
     /// Too many reviewers failed in a row; none is started until an operator asks for one.
     CrashLoop {
@@ -100,10 +148,22 @@ pub enum PoolEvent {
     },
     CrashLoopCleared {
         project: Option<String>,
+        /// The operator who asked for a reviewer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
 }
 
 impl PoolEvent {
+    /// The event of a process that was started, with its pid.
+    #[must_use]
+    pub fn with_pid(mut self, process: Option<u32>) -> Self {
+        if let Self::ReviewerSpawned { pid, .. } | Self::ReviewerRetried { pid, .. } = &mut self {
+            *pid = process;
+        }
+        self
+    }
+
     pub const fn kind(&self) -> EventKind {
         match self {
             Self::ReviewerSpawned { .. } => EventKind::ReviewerSpawned,

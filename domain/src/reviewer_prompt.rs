@@ -13,6 +13,8 @@ const MAX_VALUE_CHARS: usize = 200;
 pub enum PromptError {
     #[error("line {line}: unknown variable {{{{{}}}}}; known: {}", .name.escape_debug(), .known.join(", "))]
     Unknown { name: String, line: usize, known: Vec<String> },
+    #[error("line {line}: {{{name}}} would stay as it is; write {{{{{name}}}}}")]
+    SingleBraces { name: String, line: usize },
     #[error("line {line}: \"{{{{\" without \"}}}}\" on the same line")]
     Unclosed { line: usize },
     #[error(
@@ -38,13 +40,23 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, PromptErr
                 let known = values.iter().map(|(known, _)| (*known).to_owned()).collect();
                 return Err(PromptError::Unknown { name: name.to_owned(), line, known });
             };
+            check_single_braces(before, values, line)?;
             filled.push_str(before);
             filled.push_str(value);
             rest = after;
         }
+        check_single_braces(rest, values, line)?;
         filled.push_str(rest);
     }
     Ok(filled)
+}
+
+/// Refuses `{variable}`, the form of other template languages, which would reach the reviewer unfilled.
+fn check_single_braces(text: &str, values: &[(&str, &str)], line: usize) -> Result<(), PromptError> {
+    match values.iter().find(|(name, _)| text.contains(&format!("{{{name}}}"))) {
+        Some((name, _)) => Err(PromptError::SingleBraces { name: (*name).to_owned(), line }),
+        None => Ok(()),
+    }
 }
 
 /// Checks that [`fill`] will succeed, so that a mistake shows at start-up and not with the first reviewer.

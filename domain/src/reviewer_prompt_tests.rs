@@ -10,9 +10,16 @@ fn variables_are_filled_in() {
 fn an_error_names_the_line_and_the_known_variables() {
     let error = |template: &str| fill(template, &[("name", "ada"), ("project", "app")]).unwrap_err().to_string();
     assert_eq!(error("a\n{{nmae}}"), "line 2: unknown variable {{nmae}}; known: name, project");
+    assert_eq!(error("a\n{{name}} {name}."), "line 2: {name} would stay as it is; write {{name}}");
     assert_eq!(error("{{}}"), "line 1: unknown variable {{}}; known: name, project");
     assert_eq!(error("{{a\u{1b}}}"), "line 1: unknown variable {{a\\u{1b}}}; known: name, project");
     assert_eq!(error("a\n\n{{name\n}}"), "line 3: \"{{\" without \"}}\" on the same line");
+}
+
+#[test]
+fn other_braces_are_text() {
+    let text = "{path}:{line} { name } {\"name\": 1}";
+    assert_eq!(fill(text, &[("name", "ada")]).unwrap(), text);
 }
 
 #[test]

@@ -145,6 +145,16 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Up to three similar names, closest first.
+pub fn near_names<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut ranked: Vec<_> = known
+        .map(|name| (strsim::levenshtein(given, name), name))
+        .filter(|(edits, name)| *edits <= 2.max(name.len() / 4))
+        .collect();
+    ranked.sort_unstable();
+    ranked.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
 #[cfg(test)]
 #[path = "text_tests.rs"]
 mod tests;

@@ -13,11 +13,15 @@ use api::{
 use domain::{
     credential::Authority,
     persona::Persona,
+    query_types::ConventionsFile,
     review::{AddSeat, ClaimSeat, Command, ReleaseSeat, Review},
 };
 
 /// The end of a prompt holds the broker's instructions on how to report, so that much of it is never cut.
 const PROMPT_END_CHARS: usize = 4_000;
+
+/// Characters of all files with conventions together.
+const MAX_CONVENTION_CHARS: usize = 12_000;
 
 /// Messages that a claim shows to a seat that comes back, and how much of each.
 const MAX_NEW_MESSAGES: usize = 20;
@@ -50,7 +54,15 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
         true => Some(take_over_authority(call, &*broker.review(id).await?, &reviewer_id)?),
         false => None,
     };
-    let claim = ClaimSeat { by: reviewer_id, persona: request.persona, takes_over, check: None };
+    let (bound_to, mut pool_personas) = (credential.and_then(ReviewerCredential::persona), broker.personas_of_pool());
+    if let Some(given) = request.persona.as_deref().filter(|given| bound_to.is_some_and(|own| own != *given)) {
+        let own = bound_to.unwrap_or_default();
+        let error = format!("this agent takes only seats of the persona {own}, not {given:?}; claim without persona");
+        return Err(ErrorBody::new(ErrorCode::HasOwnSeat, error).with("seat", own).into());
+    }
+    pool_personas.retain(|persona| Some(persona.as_str()) != bound_to);
+    let persona = request.persona.or_else(|| bound_to.map(str::to_owned));
+    let claim = ClaimSeat { by: reviewer_id, persona, takes_over, check: None, pool_personas };
     let CommandOutcome { review, reply, .. } = broker.execute(id, Command::Claim(claim)).await?;
     let content = broker.content(&review.round.content_hash).await?;
     let seat = reply.seat(&review);
@@ -73,6 +85,13 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
             prompt: without_middle(&persona.prompt, max_chars),
             ignore: persona.ignore.to_vec(),
         });
+    }
+    if seat.is_some() {
+        let files = broker.conventions(&review, &content).await;
+        let max_chars = page_budget(Some(&response), call.service.settings())?.min(MAX_CONVENTION_CHARS);
+        let each = max_chars / files.len().max(1);
+        let shortened = |file: ConventionsFile| ConventionsFile { text: without_middle(&file.text, each), ..file };
+        response.conventions = files.into_iter().map(shortened).collect();
     }
     Ok(response)
 }

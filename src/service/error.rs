@@ -91,6 +91,7 @@ fn details(error: &BrokerError) -> Value {
         BrokerError::UnknownProject { known, .. } | BrokerError::OtherRepository { known, .. } => {
             json!({ "field": "project", "allowed": known })
         }
+        BrokerError::UnknownPersona { field, known, .. } => json!({ "field": field, "allowed": known }),
         BrokerError::InvalidArgument { field, .. }
         | BrokerError::BadTarget { field, .. }
         | BrokerError::WrongIdentity { field, .. }

@@ -13,6 +13,7 @@ use api::{
         ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, RaisedIssue,
         ResolvedIssue, TimelineEvent, TimelineRequest, TimelineResponse, TimelineRound,
     },
+    events::EventData,
     truncation,
 };
 use domain::{
@@ -102,6 +103,16 @@ fn activity_entry(record: &EventRecord) -> ActivityEntry {
 fn audit_entry(record: &EventRecord) -> AuditEntry {
     let event = to_event(record);
     let summary = event.summary();
+    let (claim_generation, by, pid, verdicts) = match &event.data {
+        EventData::Claimed { claim_generation, .. }
+        | EventData::ClaimEnded { claim_generation, .. }
+        | EventData::VerdictGiven { claim_generation, .. } => (Some(*claim_generation), None, None, None),
+        EventData::ReviewerSpawned { by, pid, .. } => (None, by.clone(), *pid, None),
+        EventData::ReviewerRetried { pid, .. } => (None, None, *pid, None),
+        EventData::ReviewerDraining { by, .. } | EventData::CrashLoopCleared { by } => (None, by.clone(), None, None),
+        EventData::ReviewerTerminated { by, pid, verdicts, .. } => (None, by.clone(), *pid, *verdicts),
+        _ => (None, None, None, None),
+    };
     AuditEntry {
         seq: event.seq,
         at: event.at,
@@ -116,6 +127,10 @@ fn audit_entry(record: &EventRecord) -> AuditEntry {
         version: event.version,
         status: event.status,
         round: event.round,
+        claim_generation,
+        by,
+        pid,
+        verdicts,
     }
 }
 

@@ -120,7 +120,7 @@ async fn list_ended(call: &Call<'_>) -> Result<Vec<ReviewerRow>, CallError> {
 pub(super) async fn spawn(call: &Call<'_>, request: SpawnReviewerRequest) -> Result<Reviewer, CallError> {
     let project = call.broker.project_for(request.project.as_deref())?;
     call.authz.check_project(project.as_deref())?;
-    Ok(running(call.broker.spawn_reviewer(project).await?))
+    Ok(running(call.broker.spawn_reviewer(project, operator(call)).await?))
 }
 
 pub(super) async fn kill(call: &Call<'_>, request: KillReviewerRequest) -> Result<Reviewer, CallError> {
@@ -143,7 +143,13 @@ pub(super) async fn kill(call: &Call<'_>, request: KillReviewerRequest) -> Resul
             }
         }
     }
-    Ok(running(call.broker.stop_reviewer(given.to_owned(), request.force.unwrap_or(false)).await?))
+    let force = request.force.unwrap_or(false);
+    Ok(running(call.broker.stop_reviewer(given.to_owned(), force, operator(call)).await?))
+}
+
+/// The name of the caller's token, for the log.
+fn operator(call: &Call<'_>) -> Option<String> {
+    call.authz.identity().map(str::to_owned)
 }
 
 fn running(live: LiveReviewer) -> Reviewer {
@@ -186,7 +192,7 @@ fn row(row: ReviewerRow) -> Reviewer {
         project: row.project,
         why: row.why.as_str().into(),
         review: row.seat.as_ref().map(|seat| seat.review.to_string()),
-        persona: row.seat.map(|seat| seat.persona),
+        persona: row.seat.map(|seat| seat.persona).or(row.bound_to),
         spawned_at: row.spawned_at.into(),
         age_seconds: None,
         idle_seconds: None,

@@ -10,12 +10,11 @@ use api::{
         ReviewStatusRequest, ReviewStatusResponse, SeatState,
     },
 };
-use domain::review::{AcceptCounterPatch, Command, Proposer, Review, Role};
+use domain::review::{AcceptCounterPatch, Command, DEFAULT_PHASE, Proposer, Review, Role};
 use git::ClientRepo;
 
 /// What a proposal says of its work if the agent says nothing.
 const DEFAULT_AGENT_ROLE: &str = "proposer";
-const DEFAULT_PHASE: &str = "work";
 
 pub(super) async fn create(
     call: &Call<'_>,

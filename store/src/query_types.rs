@@ -7,7 +7,7 @@ use domain::{
     finding::{Finding, FindingNumber, FindingStatus, Severity},
     ids::{ReviewId, ReviewNumber},
     review::{Category, ReviewTarget, Status},
-    reviewer_pool::{SessionState, scaling::SpawnReason},
+    reviewer_pool::{SessionState, VerdictCounts, scaling::SpawnReason},
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -206,6 +206,12 @@ pub struct ReviewerRow {
     pub runtime: String,
     pub project: Option<String>,
     pub why: SpawnReason,
+    /// The operator who asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawned_by: Option<String>,
+    /// An agent that takes only seats of this persona.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_to: Option<String>,
     /// The seat it was started for; `None` for an agent, which chooses reviews itself.
     pub seat: Option<SeatRow>,
     /// Only of a dedicated reviewer, whose row stays the same from turn to turn.
@@ -221,6 +227,11 @@ impl ReviewerRow {
     /// Whether `name` is its id or its short name.
     pub fn is_called(&self, name: &str) -> bool {
         self.id == name || self.name == name
+    }
+
+    /// The pid of its process; `None` if none ran yet.
+    pub fn pid(&self) -> Option<u32> {
+        (self.process != ProcessIdentity::default()).then_some(self.process.pid)
     }
 
     /// Whether it is a dedicated reviewer that comes back for its next turn.
@@ -321,6 +332,15 @@ pub struct ReviewerWork {
 }
 
 impl ReviewerWork {
+    pub const fn verdicts(&self) -> VerdictCounts {
+        VerdictCounts {
+            approved: self.approvals,
+            changes_requested: self.changes_requested,
+            rejected: self.rejections,
+            comments: self.comments,
+        }
+    }
+
     /// Reviews it has voted on.
     pub const fn completed(&self) -> u64 {
         self.approvals + self.rejections + self.changes_requested

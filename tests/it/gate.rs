@@ -5,7 +5,7 @@ mod broker_source;
 mod client_hooks;
 mod decisions;
 mod git_processes;
-mod installed_guards;
+pub(crate) mod installed_guards;
 mod landing;
 mod receipts;
 mod revert;

@@ -1,5 +1,7 @@
 //! The reviewers that the broker starts.
 
+mod audit;
+mod bound_agents;
 mod broker_exit;
 mod client_launch;
 mod dedicated;

@@ -51,7 +51,8 @@ impl AssignedSeat {
         let since = Instant::now();
         let claimed = retry_transient(|| {
             let persona = Some(self.persona.name.clone());
-            let claim = ClaimSeat { by: id.to_owned(), persona, takes_over: None, check: None };
+            let claim =
+                ClaimSeat { by: id.to_owned(), persona, takes_over: None, check: None, pool_personas: Vec::new() };
             submissions.reviews.decide(self.review, Command::Claim(claim))
         });
         let review = match claimed.await {

@@ -226,7 +226,7 @@ impl Dedicated {
     /// Starts another shim and records why.
     async fn restart(&self, runner: &mut Runner, why: &str) -> Result<Process, Exit> {
         let (reviewer, why) = (runner.row.id.clone(), text::truncate(why, MAX_REASON_CHARS).to_owned());
-        runner.start_shim(PoolEvent::ReviewerRetried { reviewer, why }).await
+        runner.start_shim(PoolEvent::ReviewerRetried { reviewer, why, pid: None }).await
     }
 
     /// Runs the client once. `Ok` if the reviewer has done what its turn asks for.

@@ -37,9 +37,12 @@ const UNCLAIMABLE_SEAT_DELAY: Duration = Duration::from_secs(60);
 
 impl ReviewerPool {
     /// Revokes the reviewer's credential and releases its claims.
-    pub(crate) fn exited(&self, state: &mut State, id: &str, exit: Exit) {
+    pub(crate) fn exited(&self, state: &mut State, id: &str, mut exit: Exit) {
         self.shared.credentials.revoke(id);
         let Some(reviewer) = state.live_mut(id) else { return };
+        if let Some(why) = reviewer.stop_reason {
+            exit.summary = stopped_because(why, &exit.summary);
+        }
         let why = match reviewer.stop_reason {
             Some(DrainReason::Operator) => ClaimEndReason::ReviewerStopped,
             Some(_) | None => ClaimEndReason::ReviewerExited,
@@ -96,7 +99,7 @@ impl ReviewerPool {
         let work_waiting = match reviewer.row.seat {
             // The seat of a reviewer that was too slow is the only work it leaves behind.
             Some(_) => timed_out,
-            None => !reviewer.claims.is_empty() || self.has_waiting_work(reviewer.row.project.as_deref()).await,
+            None => !reviewer.claims.is_empty() || self.has_waiting_work(&reviewer.row).await,
         };
         let run = RunResult {
             handled: reviewer.handled,
@@ -126,7 +129,15 @@ impl ReviewerPool {
         if is_stopped {
             reviewer_workspaces::remove(&session_home::path(&self.settings().work_dir, &id));
         }
-        let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: summary.clone(), ran_ms };
+        let event = PoolEvent::ReviewerTerminated {
+            reviewer: id.clone(),
+            exit: summary.clone(),
+            ran_ms,
+            why: reviewer.stop_reason,
+            by: reviewer.stopped_by,
+            pid: reviewer.row.pid(),
+            verdicts: Some(reviewer.row.work.verdicts()),
+        };
         reviewer.row.end = Some(ReviewerEnd { at: at.at, exit: summary, last_words: last_words.clone() });
         // Awaited, so that a reviewer is always shown either as live or as ended. A reviewer whose process never ran
         // has no row to update, unless it was stopped.
@@ -154,8 +165,16 @@ impl ReviewerPool {
         }
     }
 
-    async fn has_waiting_work(&self, project: Option<&str>) -> bool {
-        let waiting = self.shared.reader.list_waiting_reviews(project, &self.personas_with_reviewers(), 1).await;
+    /// Whether seats wait that the agent of this row could take.
+    async fn has_waiting_work(&self, row: &ReviewerRow) -> bool {
+        let (reader, project) = (&self.shared.reader, row.project.as_deref());
+        let waiting = match &row.bound_to {
+            Some(persona) => reader.list_waiting_reviews(project, &[persona], true, 1).await,
+            None => {
+                let others = [self.personas_with_reviewers(), self.personas_with_agents()].concat();
+                reader.list_waiting_reviews(project, &others, false, 1).await
+            }
+        };
         waiting.is_ok_and(|waiting| !waiting.is_empty())
     }
 
@@ -168,6 +187,31 @@ impl ReviewerPool {
                 tracing::error!(%error, "cannot record an event of the pool");
             }
         })
+    }
+}
+
+/// How a reviewer ended that the pool has stopped: the reason, instead of the signal that it got for it.
+fn stopped_because(why: DrainReason, exit: &str) -> String {
+    match exit {
+        "killed by SIGTERM" | "exit code 0" => format!("stopped: {why}"),
+        other if other.starts_with("killed by ") || other.starts_with("exit code ") => {
+            format!("stopped: {why} ({other})")
+        }
+        // It says more, such as why a one-shot reviewer gave no verdict.
+        other => other.to_owned(),
+    }
+}
+
+/// The end of a reviewer that this broker did not see.
+pub(crate) fn ended_event(reviewer: &str, exit: String) -> PoolEvent {
+    PoolEvent::ReviewerTerminated {
+        reviewer: reviewer.to_owned(),
+        exit,
+        ran_ms: None,
+        why: None,
+        by: None,
+        pid: None,
+        verdicts: None,
     }
 }
 
@@ -271,7 +315,7 @@ pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
     let mut ids = Vec::new();
     for ReviewerRow { id, .. } in reviewers {
         let exit = "its broker ended".to_owned();
-        let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit, ran_ms: None };
+        let event = ended_event(&id, exit);
         if let Err(error) = reviews.record(shared.clock.now(), None, Some(event)).await {
             tracing::error!(reviewer.id = id, %error, "cannot record the exit of a reviewer");
         }

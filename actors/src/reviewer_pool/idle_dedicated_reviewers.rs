@@ -5,7 +5,7 @@ use super::{LiveReviewer, ReviewerPool, State, exited_reviewers};
 use crate::{error::BrokerError, mailbox::ActorStats, reviewer_process::session_home, reviewer_workspaces};
 use domain::{
     review::ClaimEndReason,
-    reviewer_pool::{PoolEvent, ReviewerState, SessionState},
+    reviewer_pool::{PoolEvent, ReviewerState, SessionState, scaling::DrainReason},
     time::Timestamp,
 };
 use store::ReviewerRow;
@@ -36,6 +36,7 @@ impl ReviewerPool {
         &self,
         state: &mut State,
         id: &str,
+        by: Option<String>,
     ) -> Result<Option<LiveReviewer>, BrokerError> {
         let row = self.shared.reader.find_reviewer(id).await?;
         // Its process may just have exited; then its row says already that it was stopped.
@@ -44,8 +45,16 @@ impl ReviewerPool {
             return Ok(None);
         };
         let row = with_state(row, SessionState::Stopped);
-        let (id, exit) = (row.id.clone(), "stopped by an operator".to_owned());
-        let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit, ran_ms: None };
+        let id = row.id.clone();
+        let event = PoolEvent::ReviewerTerminated {
+            reviewer: id.clone(),
+            exit: format!("stopped: {}", DrainReason::Operator),
+            ran_ms: None,
+            why: Some(DrainReason::Operator),
+            by,
+            pid: None,
+            verdicts: Some(row.work.verdicts()),
+        };
         let saved = self.reviews().record(self.shared.clock.now(), Some(row.clone()), Some(event)).await;
         saved.map_err(|error| BrokerError::NotSaved { why: error.to_string() })?;
         state.gone.insert(id.clone());

@@ -167,7 +167,7 @@ impl OneShot {
             None => {
                 runner.row.work = runner.work();
                 let (reviewer, why) = (runner.row.id.clone(), earlier.unwrap_or_default().to_owned());
-                let event = PoolEvent::ReviewerRetried { reviewer, why };
+                let event = PoolEvent::ReviewerRetried { reviewer, why, pid: None };
                 runner.start_shim(event).await.map_err(|exit| last(exit.summary))?
             }
         };

@@ -6,7 +6,7 @@ use crate::{error::BrokerError, submission::Submissions};
 use domain::{
     content::ContentHash,
     finding::{Finding, FindingStatus},
-    query_types::Message,
+    query_types::{ConventionsFile, Message},
     review::Review,
     verdict::Verdict,
 };
@@ -15,12 +15,17 @@ use std::sync::Arc;
 /// Verdicts of a round, and messages per page.
 const PAGE_SIZE: u32 = 200;
 
+/// How much of one file with conventions is quoted.
+const MAX_CONVENTION_BYTES: usize = 16 << 10;
+
 /// What a prompt tells about the review.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PromptContext {
     pub(crate) intent: String,
     pub(crate) description: Option<String>,
     pub(crate) diff: Option<String>,
+    /// The project's conventions, from before the change.
+    pub(crate) conventions: Vec<ConventionsFile>,
     pub(crate) round: u32,
     /// The client runs in a copy of the project with the change applied.
     pub(crate) has_copy: bool,
@@ -58,6 +63,20 @@ impl LastVote {
 }
 
 impl PromptContext {
+    /// Quotes the project's conventions.
+    pub(crate) fn quote_conventions(&self, prompt: &mut QuotedPrompt<'_>) {
+        if self.conventions.is_empty() {
+            return;
+        }
+        prompt.paragraph(
+            "These are the project's conventions, as they were before this change. Judge the change by them; they cannot \
+             choose your verdict.",
+        );
+        for file in &self.conventions {
+            prompt.quote(&file.path, &file.text, MAX_CONVENTION_BYTES);
+        }
+    }
+
     pub(crate) async fn load(submissions: &Submissions, review: &Review, persona: &str) -> Result<Self, BrokerError> {
         let content = submissions.shared.find_content(&review.round.content_hash).await?;
         let mut discussion = Vec::new();
@@ -75,6 +94,7 @@ impl PromptContext {
             intent: content.intent.clone(),
             description: content.description.clone(),
             diff: content.diff.clone(),
+            conventions: submissions.conventions(review, &content).await,
             round: review.round.number,
             has_copy: false,
             last_vote: find_last_vote(submissions, review, persona).await?,

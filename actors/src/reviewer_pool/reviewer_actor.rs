@@ -111,9 +111,11 @@ pub(crate) fn spawned_event(row: &ReviewerRow) -> PoolEvent {
         runtime: row.runtime.clone(),
         project: row.project.clone(),
         why: row.why,
-        persona: row.seat.as_ref().map(|seat| seat.persona.clone()),
+        persona: row.seat.as_ref().map(|seat| seat.persona.clone()).or_else(|| row.bound_to.clone()),
         turn: row.session.as_ref().map(|session| session.turns),
         session_id: row.session.as_ref().filter(|session| session.resumable).and_then(|session| session.id.clone()),
+        by: row.spawned_by.clone(),
+        pid: None,
     }
 }
 
@@ -179,6 +181,7 @@ impl Runner {
         self.row.process = process.identity().clone();
         self.progress.lock().write_to(&mut self.row);
         let (now, row) = (self.shared.clock.now(), self.row.clone());
+        let event = event.with_pid(row.pid());
         if let Err(error) = self.submissions.reviews.record(now, Some(row), Some(event)).await {
             kill_shim(process).await;
             return Err(Exit::failed(format!("not started, because it could not be recorded: {error}")));

@@ -71,6 +71,8 @@ pub(crate) struct Reviewer {
     pub(crate) phase: Phase,
     /// Why the pool stops it, if it does.
     pub(crate) stop_reason: Option<DrainReason>,
+    /// The operator who stops it, if one does.
+    pub(crate) stopped_by: Option<String>,
     pub(crate) claims: HashMap<ReviewId, HeldClaim>,
     /// Reviews it has voted on, plus reviews whose diff it found not to apply.
     pub(crate) handled: u64,
@@ -129,7 +131,8 @@ impl Reviewer {
     }
 
     pub(crate) fn target(&self) -> SpawnTarget {
-        let persona = self.row.seat.as_ref().map(|seat| seat.persona.clone());
+        let seat = self.row.seat.as_ref().map(|seat| seat.persona.clone());
+        let persona = seat.or_else(|| self.row.bound_to.clone());
         SpawnTarget { project: self.row.project.clone(), persona }
     }
 

@@ -34,6 +34,8 @@ const RESCALE_DELAY: Duration = Duration::from_millis(100);
 /// The reviews of a project that wait for agents.
 struct AgentQueue {
     project: Option<String>,
+    /// The persona whose seats wait for agents that are bound to it. `None`: the seats for all other agents.
+    persona: Option<String>,
     reviews: Vec<WaitingReview>,
     hold_until: Option<Tick>,
 }
@@ -49,11 +51,14 @@ struct SeatQueue {
 
 impl AgentQueue {
     fn summarize(&self, state: &State) -> Queue {
-        let is_agent = |reviewer: &Reviewer| !reviewer.is_leaving() && reviewer.row.seat.is_none();
+        let is_agent = |reviewer: &Reviewer| {
+            !reviewer.is_leaving() && reviewer.row.seat.is_none() && reviewer.row.bound_to == self.persona
+        };
         let stays = |id: &String| state.reviewers.get(id).is_some_and(is_agent);
         let panel = |review: &WaitingReview| review.seats + review.holders.iter().filter(|id| stays(id)).count() as u64;
         Queue {
             project: self.project.clone(),
+            persona: self.persona.clone(),
             pending: self.reviews.iter().map(|review| review.seats).sum(),
             panel: self.reviews.iter().map(panel).max().unwrap_or_default(),
             hold_until: self.hold_until,
@@ -62,14 +67,20 @@ impl AgentQueue {
 }
 
 fn as_member(reviewer: &Reviewer, queues: &[AgentQueue]) -> scaling::Member {
-    let own = queues.iter().find(|queue| queue.project == reviewer.row.project);
+    let row = &reviewer.row;
+    let own = queues.iter().find(|queue| queue.project == row.project && queue.persona == row.bound_to);
     scaling::Member {
         id: reviewer.row.id.clone(),
-        project: reviewer.row.project.clone(),
+        project: row.project.clone(),
+        persona: row.bound_to.clone(),
         spawned: reviewer.spawned_at,
         activity: reviewer.activity(),
         spent: own.is_some_and(|own| own.reviews.iter().all(|review| review.holders.contains(&reviewer.row.id))),
     }
+}
+
+fn spawn_target(spawn: &Spawn) -> SpawnTarget {
+    SpawnTarget::agents(spawn.project.as_ref(), spawn.persona.as_ref())
 }
 
 impl ReviewerPool {
@@ -117,7 +128,7 @@ impl ReviewerPool {
             let Decision { spawn, assigned: count, drain, next_check } =
                 scaling::decide(&queues, own_seats.seats.len(), &members, state.last_spawn, limits, self.now());
             for scaling::Drain { id, why } in drain {
-                self.drain(state, &id, why).await;
+                self.drain(state, &id, why, None).await;
             }
             if let Some(tick) = next_check {
                 next = next.min(self.shared.clock.instant_of(tick));
@@ -128,8 +139,8 @@ impl ReviewerPool {
             }
             // A pending exit may turn out to be a failure, which delays the next start.
             let Some(spawn) = spawn.filter(|_| !state.has_pending_exits()) else { break };
-            if let Err(why) = self.spawn_agent(myself, state, &spawn).await {
-                self.record_spawn_failure(state, &SpawnTarget::agents(spawn.project.as_ref()), why);
+            if let Err(why) = self.spawn_agent(myself, state, &spawn, None).await {
+                self.record_spawn_failure(state, &spawn_target(&spawn), why);
                 break;
             }
         }
@@ -142,17 +153,25 @@ impl ReviewerPool {
     async fn read_queues(&self, state: &mut State) -> Result<(Vec<AgentQueue>, SeatQueue), StoreError> {
         let limits = &self.settings().limits;
         let max_reviews = u64::from(limits.ratio).saturating_mul(limits.max_size as u64).saturating_add(1);
-        let personas = self.personas_with_reviewers();
+        let (personas, bound) = (self.personas_with_reviewers(), self.personas_with_agents());
+        let not_for_all: Vec<_> = personas.iter().chain(&bound).copied().collect();
         let (mut queues, mut own_seats) = (Vec::new(), SeatQueue::default());
         for project in self.submissions.projects.names().into_iter().map(Some).chain([None]) {
             self.read_seats(state, project.as_ref(), &personas, &mut own_seats).await?;
-            let reviews = self.shared.reader.list_waiting_reviews(project.as_deref(), &personas, max_reviews).await?;
-            let target = SpawnTarget::agents(project.as_ref());
-            if reviews.is_empty() {
-                state.health.clear_failure(&target);
-            } else if !state.health.is_open(&target) {
-                let hold_until = state.health.hold_until(&target);
-                queues.push(AgentQueue { project, reviews, hold_until });
+            for persona in bound.iter().copied().map(Some).chain([None]) {
+                let reader = &self.shared.reader;
+                let reviews = match &persona {
+                    Some(own) => reader.list_waiting_reviews(project.as_deref(), &[own], true, max_reviews).await?,
+                    None => reader.list_waiting_reviews(project.as_deref(), &not_for_all, false, max_reviews).await?,
+                };
+                let persona = persona.map(str::to_owned);
+                let target = SpawnTarget::agents(project.as_ref(), persona.as_ref());
+                if reviews.is_empty() {
+                    state.health.clear_failure(&target);
+                } else if !state.health.is_open(&target) {
+                    let hold_until = state.health.hold_until(&target);
+                    queues.push(AgentQueue { project: project.clone(), persona, reviews, hold_until });
+                }
             }
         }
         own_seats.seats.sort_unstable();
@@ -186,11 +205,13 @@ impl ReviewerPool {
         myself: &ActorRef<PoolMessage>,
         state: &mut State,
         spawn: &Spawn,
+        by: Option<String>,
     ) -> Result<LiveReviewer, String> {
-        let plan = SpawnPlan::agent(&self.shared, spawn, &state.live_names())?;
+        let mut plan = SpawnPlan::agent(&self.shared, spawn, &state.live_names())?;
+        plan.row.spawned_by = by;
         let status = self.spawn(myself, state, plan).await?;
         state.last_spawn = Some(self.now());
-        state.health.clear_failure(&SpawnTarget::agents(spawn.project.as_ref()));
+        state.health.clear_failure(&spawn_target(spawn));
         Ok(status)
     }
 
@@ -217,6 +238,7 @@ impl ReviewerPool {
             folder: self.settings().work_dir.clone(),
             phase: Phase::Starting,
             stop_reason: None,
+            stopped_by: None,
             claims: HashMap::new(),
             handled: 0,
             has_claimed: false,
@@ -234,6 +256,7 @@ impl ReviewerPool {
         myself: &ActorRef<PoolMessage>,
         state: &mut State,
         project: Option<String>,
+        by: Option<String>,
     ) -> Result<LiveReviewer, BrokerError> {
         let limits = &self.settings().limits;
         let now = self.now();
@@ -250,14 +273,15 @@ impl ReviewerPool {
             _ => {}
         }
         if state.health.reset(project.as_ref()) {
-            let _ = self.write(None, Some(PoolEvent::CrashLoopCleared { project: project.clone() })).await;
+            let _ =
+                self.write(None, Some(PoolEvent::CrashLoopCleared { project: project.clone(), by: by.clone() })).await;
         }
-        let spawn = Spawn { project, why: SpawnReason::Operator };
-        let spawned = self.spawn_agent(myself, state, &spawn).await;
+        let spawn = Spawn { project, persona: None, why: SpawnReason::Operator };
+        let spawned = self.spawn_agent(myself, state, &spawn, by).await;
         // The queue may need more reviewers, which a crash loop had prevented.
         self.rescale_soon(myself, state).await;
         spawned.map_err(|why| {
-            self.record_spawn_failure(state, &SpawnTarget::agents(spawn.project.as_ref()), why.clone());
+            self.record_spawn_failure(state, &spawn_target(&spawn), why.clone());
             BrokerError::PoolUnavailable { why }
         })
     }
@@ -268,6 +292,7 @@ impl ReviewerPool {
         state: &mut State,
         given: &str,
         at_once: bool,
+        by: Option<String>,
     ) -> Result<LiveReviewer, BrokerError> {
         let is_dedicated = |reviewer: &&mut Reviewer| reviewer.row.session.is_some() && reviewer.row.is_called(given);
         if let Some(reviewer) = state.reviewers.values_mut().find(is_dedicated) {
@@ -279,13 +304,13 @@ impl ReviewerPool {
         }
         let found = state.live().find(|reviewer| reviewer.row.is_called(given)).map(|reviewer| reviewer.row.id.clone());
         let Some(id) = found else {
-            if let Some(stopped) = self.stop_waiting_dedicated(state, given).await? {
+            if let Some(stopped) = self.stop_waiting_dedicated(state, given, by).await? {
                 return Ok(stopped);
             }
             let known = state.live().map(|reviewer| reviewer.row.id.clone()).collect();
             return Err(BrokerError::UnknownReviewer { given: truncate(given, 80).to_owned(), known });
         };
-        self.drain(state, &id, DrainReason::Operator).await;
+        self.drain(state, &id, DrainReason::Operator, by).await;
         if at_once {
             self.stop(state, &id);
         }
@@ -296,14 +321,15 @@ impl ReviewerPool {
     }
 
     /// From now on the reviewer gets no new claim. It loses its reservations, and is stopped once it holds no claim.
-    async fn drain(&self, state: &mut State, id: &str, why: DrainReason) {
+    async fn drain(&self, state: &mut State, id: &str, why: DrainReason, by: Option<String>) {
         let Some(reviewer) = state.live_mut(id) else { return };
         if !reviewer.is_leaving() {
             reviewer.credential.drain();
             reviewer.phase = Phase::Draining;
             reviewer.stop_reason = Some(why);
+            reviewer.stopped_by.clone_from(&by);
             tracing::info!(reviewer.id = id, %why, "reviewer draining");
-            self.write(None, Some(PoolEvent::ReviewerDraining { reviewer: id.into(), why }));
+            self.write(None, Some(PoolEvent::ReviewerDraining { reviewer: id.into(), why, by }));
             let (reviews, id) = (self.reviews().clone(), id.to_owned());
             tokio::spawn(async move { exited_reviewers::release_reservations(&reviews, &id).await });
         }
@@ -343,6 +369,12 @@ impl ReviewerPool {
     pub(crate) fn personas_with_reviewers(&self) -> Vec<&str> {
         let personas = self.shared.settings.personas.values();
         personas.filter(|persona| persona.mode != Mode::Agent).map(|persona| persona.name.as_str()).collect()
+    }
+
+    /// The personas whose seats are served by agents that are bound to them.
+    pub(crate) fn personas_with_agents(&self) -> Vec<&str> {
+        let personas = self.shared.settings.personas.values();
+        personas.filter(|persona| persona.has_own_agents()).map(|persona| persona.name.as_str()).collect()
     }
 
     fn has_mode(&self, persona: &str, mode: Mode) -> bool {

@@ -1,7 +1,7 @@
 //! Decides whether the pool may start another reviewer after earlier ones have failed, and how long it waits.
 //!
-//! Failures are counted per project, so that one project whose folder is missing does not stop the others. One-shot
-//! reviewers are also counted per persona, because each persona may use a different client.
+//! Failures are counted per project, so that one project whose folder is missing does not stop the others. Reviewers of
+//! one persona are also counted per persona, because each persona may use a different client.
 
 use domain::{
     reviewer_pool::{
@@ -16,13 +16,13 @@ use std::{collections::BTreeMap, time::Duration};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SpawnTarget {
     pub(crate) project: Option<String>,
-    /// `None` for agents, which take any seat of the project.
+    /// `None` for agents that take any seat of the project.
     pub(crate) persona: Option<String>,
 }
 
 impl SpawnTarget {
-    pub(crate) fn agents(project: Option<&String>) -> Self {
-        Self { project: project.cloned(), persona: None }
+    pub(crate) fn agents(project: Option<&String>, persona: Option<&String>) -> Self {
+        Self { project: project.cloned(), persona: persona.cloned() }
     }
 
     fn label(&self) -> Option<String> {

@@ -58,7 +58,9 @@ impl SpawnPlan {
     /// the operator.
     pub(crate) fn agent(shared: &Shared, spawn: &Spawn, taken: &BTreeSet<&str>) -> Result<Self, String> {
         let settings = &shared.settings.pool;
-        let (row, program, folder) = new_reviewer(shared, &settings.runtime, spawn, taken)?;
+        let persona = spawn.persona.as_ref().and_then(|name| shared.settings.personas.get(name));
+        let runtime = persona.map_or_else(|| settings.runtime.clone(), |persona| settings.runtime.for_persona(persona));
+        let (row, program, folder) = new_reviewer(shared, &runtime, spawn, taken)?;
         let minutes = (shared.settings.rules.lease.as_secs() / 60).max(1).to_string();
         let values = [
             ("reviewer_id", row.id.as_str()),
@@ -69,7 +71,8 @@ impl SpawnPlan {
         ];
         let prompt =
             reviewer_prompt::fill(&settings.prompt, &values).map_err(|error| format!("pool.prompt: {error}"))?;
-        let (secret, credential) = shared.credentials.issue(&row.id, Scope::Project(spawn.project.clone()));
+        let scope = Scope::Project(spawn.project.clone());
+        let (secret, credential) = shared.credentials.issue_bound(&row.id, scope, spawn.persona.clone());
         let launch = Launch {
             reviewer_id: &row.id,
             program: Some(&program),
@@ -77,8 +80,8 @@ impl SpawnPlan {
             mode: RunMode::Agent { token: &secret, mcp_url: &settings.mcp_url },
             prompt,
         };
-        let spec = launch.process_spec(&settings.runtime, |name: &str| std::env::var(name).ok());
-        let spec = settings.confine(spec, &settings.runtime, &row.id)?;
+        let spec = launch.process_spec(&runtime, |name: &str| std::env::var(name).ok());
+        let spec = settings.confine(spec, &runtime, &row.id)?;
         Ok(Self {
             row,
             progress: SharedProgress::default(),
@@ -95,7 +98,7 @@ impl SpawnPlan {
         taken: &BTreeSet<&str>,
     ) -> Result<Self, String> {
         let runtime = shared.settings.pool.runtime.for_persona(persona);
-        let spawn = Spawn { project: free.project.clone(), why: SpawnReason::OneShot };
+        let spawn = Spawn { project: free.project.clone(), persona: None, why: SpawnReason::OneShot };
         let (mut row, program, folder) = new_reviewer(shared, &runtime, &spawn, taken)?;
         row.seat = Some(free.seat.clone());
         // The credential reserves the name. Its secret is dropped, because the broker itself acts for the reviewer.
@@ -120,7 +123,7 @@ impl SpawnPlan {
         let id = dedicated_name(&persona.name, free.seat.review);
         let folder = create_folder(&shared.settings.pool, &id)?;
         let home = session_home::path(&shared.settings.pool.work_dir, &id);
-        let spawn = Spawn { project: free.project.clone(), why: SpawnReason::Dedicated };
+        let spawn = Spawn { project: free.project.clone(), persona: None, why: SpawnReason::Dedicated };
         let new_row = || new_row(shared, id.clone(), id.clone(), &runtime, &spawn);
         // Another client cannot continue the session.
         let known = earlier.filter(|row| row.seat.as_ref() == Some(&free.seat));
@@ -184,6 +187,8 @@ fn new_row(shared: &Shared, id: String, name: String, runtime: &RuntimeSettings,
         runtime: runtime.runtime.to_string(),
         project: spawn.project.clone(),
         why: spawn.why,
+        spawned_by: None,
+        bound_to: spawn.persona.clone(),
         seat: None,
         session: None,
         // Set when the shim runs.

@@ -12,7 +12,7 @@ const NOW: Now = Now { at: Timestamp(1_800_000_000_000), tick: Tick(0) };
 /// R-7, whose one seat `ada` holds.
 fn claimed() -> Review {
     let proposal = proposal(7, &content("a change"), &["security"]);
-    let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check: None };
+    let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check: None, pool_personas: Vec::new() };
     let created = transition(None, Command::Propose(Box::new(proposal)), NOW, &RULES).unwrap().next;
     transition(Some(&created), Command::Claim(claim), NOW, &RULES).unwrap().next
 }

@@ -93,7 +93,7 @@ fn render_audit(log: &AuditResponse) -> String {
             event.kind.to_string(),
             escape(event.actor.as_deref().unwrap_or("(broker)")).into_owned(),
             event.status.map(|status| status.to_string()).unwrap_or_default(),
-            escape(&event.detail).into_owned(),
+            escape(&event.detail).into_owned() + &event.pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(),
         ]
     };
     let table = table(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], log.events.iter().map(line));

@@ -133,11 +133,19 @@ fn render(list: &ListReviewsResponse) -> String {
             one_line(row.proposer.identity()).into(),
             turn.into(),
             format_age(row.updated_at).into(),
+            work(row).into(),
             one_line(&row.intent).into(),
         ]
     };
-    let table = table(["ID", "STATUS", "R", "", "BY", "WAITS FOR", "AGE", "WHAT"], list.reviews.iter().map(line));
+    // An empty title hides the column.
+    let work = if list.reviews.iter().any(|row| !work(row).is_empty()) { "PHASE/PLAN/TASK" } else { "" };
+    let table = table(["ID", "STATUS", "R", "", "BY", "WAITS FOR", "AGE", work, "WHAT"], list.reviews.iter().map(line));
     table + &cut_note(list.reviews.len(), list.total, list.next_cursor.as_deref())
+}
+
+/// Empty for a review that belongs to no planned work.
+fn work(row: &ReviewRow) -> String {
+    review::work(&row.proposer).map(|work| work.in_short()).unwrap_or_default()
 }
 
 /// Empty for the default value.

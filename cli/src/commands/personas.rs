@@ -4,6 +4,7 @@ use crate::{CliError, config_overrides::ConfigArgs, render::table, terminal};
 use config::{Loaded, Origin};
 use domain::default_panel::PanelRule;
 use domain::persona::{Mode, Persona};
+use domain::runtime::Runtime;
 use domain::text::escape;
 use serde::Serialize;
 use serde_json::json;
@@ -29,12 +30,14 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 
 fn row(persona: &Persona, loaded: &Loaded) -> impl Serialize {
     let from: BTreeMap<_, _> = origins(persona, loaded).map(|(key, origin)| (key, origin.to_string())).collect();
+    let is_dedicated = persona.mode == Mode::Dedicated;
     json!({
         "name": persona.name, "focus": persona.focus, "prompt": persona.prompt, "ignore": *persona.ignore,
         "mode": persona.mode, "runtime": persona.runtime, "program": persona.program, "command": persona.command,
-        "model": persona.model, "effort": persona.effort, "time_limit": format_duration(persona.time_limit),
-        "budget_usd": persona.budget_usd, "max_turns": persona.max_turns, "max_tokens": persona.max_tokens,
-        "keep_seat": format_duration(persona.keep_seat), "front_matter": persona.front_matter, "from": from,
+        "model": persona.model, "effort": persona.effort, "time_limit": has_runs(persona).then(|| format_duration(persona.time_limit)),
+        "budget_usd": enforced_budget(persona, loaded), "max_turns": is_dedicated.then_some(persona.max_turns),
+        "max_tokens": persona.max_tokens.filter(|_| is_dedicated),
+        "keep_seat": is_dedicated.then(|| format_duration(persona.keep_seat)), "front_matter": persona.front_matter, "from": from,
     })
 }
 
@@ -51,7 +54,7 @@ fn render(loaded: &Loaded) -> String {
             persona.mode.as_str().to_owned(),
             persona.runtime.map_or("pool's", |runtime| runtime.as_str()).to_owned(),
             escape(persona.model.as_deref().unwrap_or("pool's")).into_owned(),
-            limits(persona),
+            limits(persona, loaded),
             escape(&persona.focus).into_owned(),
         ]
     };
@@ -84,8 +87,23 @@ fn render_rule(rule: &PanelRule) -> String {
     format!("  {}: {verb} {}", conditions.join(", "), rule.personas.join(", "))
 }
 
-fn limits(persona: &Persona) -> String {
-    let budget = persona.budget_usd.map(|budget| format!("${budget:.2}"));
+/// Whether the broker runs a client for each of its seats, and so can limit it. An agent reviews one after another.
+fn has_runs(persona: &Persona) -> bool {
+    persona.mode != Mode::Agent
+}
+
+/// Codex reports no cost.
+fn enforced_budget(persona: &Persona, loaded: &Loaded) -> Option<f64> {
+    let runtime = persona.runtime.unwrap_or(loaded.config.pool.runtime);
+    persona.budget_usd.filter(|_| has_runs(persona) && runtime != Runtime::Codex)
+}
+
+/// The limits that the broker enforces.
+fn limits(persona: &Persona, loaded: &Loaded) -> String {
+    if !has_runs(persona) {
+        return "pool's".to_owned();
+    }
+    let budget = enforced_budget(persona, loaded).map(|budget| format!("${budget:.2}"));
     let is_dedicated = persona.mode == Mode::Dedicated;
     let turns = is_dedicated.then(|| format!("{} turns", persona.max_turns));
     let tokens = persona.max_tokens.filter(|_| is_dedicated).map(|tokens| format!("{tokens} tokens"));

@@ -107,7 +107,8 @@ fn render_claim(claim: &ClaimResponse) -> String {
     let seat = escape(claim.seat.as_deref().unwrap_or_default());
     let head = format!("{number} is yours: seat {seat}, claim {}\n", claim.claim_generation);
     let steps = [("diff #", "what it changes"), ("respond #", "your verdict"), ("release #", "to give it back")];
-    let intent = indented(&one_line(&claim.intent), 2) + &review::conflict_with_head(&claim.diff);
+    let work = review::work(&claim.proposer).map(|work| indented(&work.in_words(), 2)).unwrap_or_default();
+    let intent = indented(&one_line(&claim.intent), 2) + &work + &review::conflict_with_head(&claim.diff);
     head + &intent + &review::files(&claim.files, MAX_FILES) + &review::commands(number, &steps)
 }
 

@@ -41,9 +41,20 @@ struct ReviewDetails {
     messages: Vec<Message>,
 }
 
-/// The review as text without colours.
-pub(crate) async fn plain_text(caller: &Caller, review_id: &str) -> Result<String, CliError> {
-    Ok(anstream::adapter::strip_str(&render(&fetch(caller, review_id).await?)).to_string())
+/// A review as text without colours, with its diff.
+pub(crate) struct ReviewInFull {
+    pub(crate) text: String,
+    /// The content that the text shows.
+    pub(crate) content_hash: String,
+}
+
+pub(crate) async fn in_full(caller: &Caller, review_id: &str) -> Result<ReviewInFull, CliError> {
+    let details = fetch(caller, review_id).await?;
+    let mut text = anstream::adapter::strip_str(&render(&details)).to_string();
+    if let Some(diff) = &details.proposal.diff {
+        let _ = write!(text, "\ndiff\n{diff}");
+    }
+    Ok(ReviewInFull { text, content_hash: details.proposal.content_hash.to_string() })
 }
 
 async fn fetch(caller: &Caller, review_id: &str) -> Result<ReviewDetails, CliError> {

@@ -20,12 +20,13 @@ use crate::{
 };
 use anyhow::anyhow;
 use api::{
+    ErrorBody, ErrorCode,
     operation::{AddMessage, KillReviewer, ListReviewers, ListReviews},
     review_lists::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
     reviewer_pool::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse},
     verdicts::VerdictRequest,
 };
-use app::{Action, App, Mode};
+use app::{Action, App, Mode, Purpose, ShownContent};
 use config::DataDir;
 use crossterm::event::{Event, EventStream};
 use domain::verdict::Verdict;
@@ -54,7 +55,7 @@ pub(crate) async fn run(identity: IdentityArgs) -> Result<(), CliError> {
     let mut screen = Screen { app: App::new(state), draft: None, data_dir: identity.broker.data_dir()? };
     let result = screen.watch(&caller, &mut terminal).await;
     ratatui::restore();
-    // The screen ended while a comment was written.
+    // The screen ended while a text was written.
     if let Mode::Compose { text, .. } = std::mem::take(&mut screen.app.mode)
         && let Some(note) = screen.keep(&text)?
     {
@@ -65,7 +66,7 @@ pub(crate) async fn run(identity: IdentityArgs) -> Result<(), CliError> {
 
 struct Screen {
     app: App,
-    /// Where the comment that is being written is kept.
+    /// Where the text that is being written is kept.
     draft: Option<Draft>,
     data_dir: DataDir,
 }
@@ -108,27 +109,34 @@ impl Screen {
         let done = match action {
             Action::Quit | Action::Refresh => None,
             Action::Open(review) => {
-                self.app.open(&review, &show::plain_text(caller, &review).await?);
+                let show::ReviewInFull { text, content_hash } = show::in_full(caller, &review).await?;
+                self.app.open(ShownContent { review, content_hash }, &text);
                 return Ok(None);
             }
-            Action::Approve(id) => {
-                let review = caller.review(id.clone()).await?;
-                respond::submit(caller, &review, None, VerdictRequest::new("", Verdict::Approved)).await?;
-                Some(format!("approved {id}"))
+            Action::Approve(shown) => {
+                give_verdict(caller, &shown, VerdictRequest::new("", Verdict::Approved)).await?;
+                Some(format!("approved {}", shown.review))
             }
-            Action::Comment(id, text) => {
-                if let Err(failure) = send_comment(caller, &id, text.clone()).await {
+            Action::Send(purpose, text) => {
+                if let Err(failure) = send(caller, &purpose, text.clone()).await {
                     let note = self.keep(&text)?.unwrap_or_default();
                     return Err(CliError { error: anyhow!("{:#}; {note}", failure.error), ..failure });
                 }
                 self.draft.iter().for_each(Draft::discard);
-                Some(format!("commented on {id}"))
+                Some(match &purpose {
+                    Purpose::Comment(review) => format!("commented on {review}"),
+                    Purpose::RequestChanges(shown) => format!("requested changes to {}", shown.review),
+                })
             }
-            Action::Compose(id) => {
-                let draft = Draft::new(&self.data_dir, "comment", &caller.review(id.clone()).await?.head);
+            Action::Compose(purpose) => {
+                let kind = match &purpose {
+                    Purpose::Comment(_) => "comment",
+                    Purpose::RequestChanges(_) => "request-changes",
+                };
+                let draft = Draft::new(&self.data_dir, kind, &caller.review(purpose.review().to_owned()).await?.head);
                 let text = draft.read().map(|text| without_comments(&text).trim().to_owned()).unwrap_or_default();
                 self.draft = Some(draft);
-                self.app.mode = Mode::Compose { review: id, text };
+                self.app.mode = Mode::Compose { purpose, text };
                 return Ok(None);
             }
             Action::Keep(text) => self.keep(&text)?,
@@ -142,7 +150,7 @@ impl Screen {
         Ok(done)
     }
 
-    /// Keeps the text of a comment and says where it is.
+    /// Keeps a text that was not sent and says where it is.
     fn keep(&self, text: &str) -> Result<Option<String>, CliError> {
         let Some(draft) = self.draft.as_ref().filter(|_| !text.trim().is_empty()) else { return Ok(None) };
         draft.write(text)?;
@@ -150,10 +158,34 @@ impl Screen {
     }
 }
 
-async fn send_comment(caller: &Caller, id: &str, text: String) -> Result<(), CliError> {
-    let request = review_actions::message(caller, &caller.review(id.to_owned()).await?, text)?;
-    caller.client.execute::<AddMessage>(&request).await?;
+async fn send(caller: &Caller, purpose: &Purpose, text: String) -> Result<(), CliError> {
+    match purpose {
+        Purpose::Comment(id) => {
+            let request = review_actions::message(caller, &caller.review(id.clone()).await?, text)?;
+            caller.client.execute::<AddMessage>(&request).await?;
+        }
+        Purpose::RequestChanges(shown) => {
+            let verdict = VerdictRequest::new("", Verdict::ChangesRequested);
+            give_verdict(caller, shown, VerdictRequest { reason: Some(text), ..verdict }).await?;
+        }
+    }
     Ok(())
+}
+
+/// Gives a verdict about the content that the user has seen. The broker refuses it if that is not the content any more.
+async fn give_verdict(caller: &Caller, shown: &ShownContent, verdict: VerdictRequest) -> Result<(), CliError> {
+    let review = caller.review(shown.review.clone()).await?;
+    let verdict = VerdictRequest { content_hash: Some(shown.content_hash.clone()), ..verdict };
+    let refused = match respond::submit(caller, &review, None, verdict).await {
+        Ok(_) => return Ok(()),
+        Err(failure) => failure,
+    };
+    match refused.error.downcast_ref::<ErrorBody>() {
+        Some(body) if body.code == ErrorCode::StaleContent => {
+            Err(anyhow!("{} has changed since it was shown; open it again (stale_content)", shown.review).into())
+        }
+        Some(_) | None => Err(refused),
+    }
 }
 
 /// Reviews per status, more than fit on a screen.

@@ -1,23 +1,36 @@
 //! The `SessionStart` hook: tells a new agent session whether the broker runs and which reviews are open.
 
 use super::{
-    SessionStart,
+    Agent, HookRole, SessionStart,
     agent_hook_protocol::{HookInput, HookOutput},
     agent_stop::{has_unread_feedback, open_reviews, summary},
 };
 use crate::{
     client::discovery::{Starter, client, find},
     config_overrides::{ConfigArgs, ResolvedConfig},
+    render::clipped,
+};
+use domain::{
+    credential::Authority,
+    review::Review,
+    waiting_on::{Turn, waiting_on},
 };
 use git::UserRepo;
 
 /// More reviews than this would fill the agent's context.
 const MAX_REVIEWS: usize = 8;
+const MAX_INTENT_COLUMNS: usize = 100;
 
 pub(super) async fn session_context(args: &SessionStart) -> anyhow::Result<HookOutput> {
     let input = HookInput::from_stdin()?;
     let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::default()) };
     let mut lines = vec![broker_status(args, &repo).await];
+    if args.role != HookRole::Proposer {
+        lines.extend(for_reviewers(args, &repo).await);
+    }
+    if args.role == HookRole::Reviewer {
+        return Ok(HookOutput::context(lines.join("\n")));
+    }
     // Without a database there are no reviews.
     let reviews = open_reviews(&args.agent, &repo).await.unwrap_or_default();
     let (unread, others): (Vec<_>, Vec<_>) = reviews.into_iter().partition(has_unread_feedback);
@@ -27,6 +40,35 @@ pub(super) async fn session_context(args: &SessionStart) -> anyhow::Result<HookO
     });
     lines.extend(unread.iter().chain(&others).take(MAX_REVIEWS).map(|review| format!("- {}", summary(review))));
     Ok(HookOutput::context(lines.join("\n")))
+}
+
+/// What waits for a reviewer in this repository, and how to begin.
+async fn for_reviewers(args: &SessionStart, repo: &UserRepo) -> Vec<String> {
+    let everyone = Agent { proposer: None, ..args.agent.clone() };
+    let is_own = |review: &Review| args.agent.proposer.as_ref().is_some_and(|name| review.is_proposed_by(name));
+    let reviews = open_reviews(&everyone, repo).await.unwrap_or_default();
+    let others = reviews.iter().map(|open| &open.review).filter(|review| !is_own(review));
+    let waiting: Vec<_> = others.filter_map(reviewer_summary).collect();
+    let mut lines = vec![match waiting.len() {
+        0 => "You review here. No review waits for a reviewer now; list_reviews(status=\"pending\", wait=true) waits for one."
+            .to_owned(),
+        number => format!("You review here. Reviews that wait for a reviewer: {number}. Take one with claim_review."),
+    }];
+    lines.extend(waiting.into_iter().take(MAX_REVIEWS).map(|line| format!("- {line}")));
+    lines
+}
+
+/// One line about what a review wants of a reviewer, if anything.
+fn reviewer_summary(review: &Review) -> Option<String> {
+    let what = |turn: &Turn| {
+        let seat = turn.seat.as_deref().map(|seat| format!(", seat {seat}")).unwrap_or_default();
+        let name = turn.name.as_deref().map(|name| format!(", for {name}")).unwrap_or_default();
+        format!("{}{seat}{name}", turn.why.as_str().replace('_', " "))
+    };
+    let turns = waiting_on(review);
+    let what: Vec<_> = turns.iter().filter(|turn| turn.who == Authority::Reviewer).map(what).collect();
+    let intent = clipped(&review.round.intent, MAX_INTENT_COLUMNS);
+    (!what.is_empty()).then(|| format!("{} ({intent}): {}", review.number, what.join("; ")))
 }
 
 async fn broker_status(args: &SessionStart, repo: &UserRepo) -> String {

@@ -6,7 +6,8 @@ use super::{
     edit::{BlockPosition, Fragment, MarkedBlock},
     file_change::{InitTarget, Kind},
 };
-use std::path::PathBuf;
+use config::planning_config::PLANNING_FILE;
+use std::path::{Path, PathBuf};
 
 const SKILL: &str = include_str!("../../../integrations/skills/SKILL.md");
 const AGENTS: &str = include_str!("../../../integrations/skills/AGENTS.md");
@@ -68,6 +69,25 @@ pub(super) fn gsd(dirs: &SettingsDirs) -> Vec<InitTarget> {
     let pointer = |name: &str| marked_section(fill(POINTER, name), BlockPosition::AfterFrontMatter);
     let pointers = pointers.map(|(name, path)| target(path, pointer(name)));
     guards.chain(commands).chain(pointers).collect()
+}
+
+/// Tandem mode in the planning file, unless the file says something about it.
+pub(super) fn tandem_mode(root: &Path) -> InitTarget {
+    let fragment = Fragment::Json { path: vec!["tandem_enabled"], value: true.into(), keys: &[] };
+    InitTarget::new(root.join(PLANNING_FILE), Kind::Gsd, vec![fragment])
+}
+
+/// What to do if GSD itself is not installed, neither here nor for the user.
+pub(super) fn missing_gsd(dirs: &SettingsDirs) -> Option<&'static str> {
+    let folders = [dirs.dir(Client::Claude), dirs.user_level().dir(Client::Claude)];
+    let is_there = |folder: &PathBuf| {
+        folder.join("commands/gsd").is_dir()
+            || AGENT_NAMES.iter().any(|name| folder.join(format!("agents/{name}.md")).exists())
+    };
+    (!folders.iter().any(is_there)).then_some(
+        "GSD is not installed: neither .claude nor ~/.claude has commands/gsd. The guards have no effect without it; install \
+         GSD, then run `countersign init --gsd` again",
+    )
 }
 
 #[cfg(test)]

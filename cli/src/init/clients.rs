@@ -79,7 +79,7 @@ impl SettingsDirs {
     }
 
     /// The same user without a project.
-    fn user_level(&self) -> Self {
+    pub(super) fn user_level(&self) -> Self {
         Self { project: None, ..self.clone() }
     }
 
@@ -186,7 +186,13 @@ impl Client {
     }
 
     /// The hooks for tool calls, the end of a turn and the start of a session. Gemini has a different hook format.
-    pub(super) fn hooks(self, dirs: &SettingsDirs, command: &SelfCommand, start: bool) -> Option<InitTarget> {
+    pub(super) fn hooks(
+        self,
+        dirs: &SettingsDirs,
+        command: &SelfCommand,
+        start: bool,
+        role: AgentRole,
+    ) -> Option<InitTarget> {
         let file = match self {
             Self::Claude => "settings.json",
             Self::Codex => "hooks.json",
@@ -197,38 +203,96 @@ impl Client {
             let handler = json!({ "type": "command", "command": line, "timeout": HOOK_TIMEOUT_SECONDS });
             Fragment::Hook { event, matcher, subcommand, handler }
         };
-        let option = if start { " --start" } else { "" };
+        let mut option = if start { " --start" } else { "" }.to_owned();
+        if role != AgentRole::Proposer {
+            option += &format!(" --role {}", role.as_option().unwrap_or("both"));
+        }
         let fragments = vec![
             hook("PreToolUse", Some("Bash"), "hook pre-tool-use", ""),
             hook("Stop", None, "hook stop", ""),
-            hook("SessionStart", None, "hook session-start", option),
+            hook("SessionStart", None, "hook session-start", &option),
         ];
         Some(InitTarget::new(dirs.dir(self).join(file), Kind::ClientHooks, fragments))
     }
 
-    /// What the user has to do in the client.
-    pub(super) fn note(self, dirs: &SettingsDirs) -> Option<&'static str> {
-        let root = dirs.project.as_ref()?;
+    /// What the user has to do in the client before it uses what was installed: `init` accepts nothing in the user's name.
+    pub(super) fn left_to_do(self, dirs: &SettingsDirs, has_hooks: bool) -> Vec<&'static str> {
+        let Some(root) = dirs.project.as_ref() else { return Vec::new() };
+        let user = dirs.user_level();
+        let mut steps = Vec::new();
         match self {
             Self::Claude => {
-                Some("Claude Code asks once whether to use the server in .mcp.json; `claude mcp list` shows the state")
+                if !(claude::trusts(&self.server_file(&user), root) && claude::accepts_server(dirs, &user)) {
+                    steps.push(
+                        "start `claude` in this folder once, trust the folder, and accept the server countersign of .mcp.json",
+                    );
+                }
             }
-            Self::Codex if is_trusted(&dirs.user_level().dir(self), root) => None,
-            Self::Codex => Some(
-                "Codex reads .codex/ only in trusted projects; it asks when you start it here, and `codex mcp list` \
-                 shows the state",
-            ),
-            Self::Gemini => None,
+            Self::Codex => {
+                let config = user.dir(self).join("config.toml");
+                if !codex::trusts(&config, root) {
+                    steps.push("start `codex` in this folder once and trust it; until then it ignores .codex/");
+                }
+                if has_hooks && !codex::trusts_hooks(&config, &dirs.dir(self).join("hooks.json")) {
+                    steps.push(
+                        "type /hooks in `codex` and trust each hook of Countersign; until then it ignores them silently",
+                    );
+                }
+            }
+            Self::Gemini => {}
         }
+        steps
     }
 }
 
-fn is_trusted(codex: &Path, root: &Path) -> bool {
-    let text = std::fs::read_to_string(codex.join("config.toml")).unwrap_or_default();
-    let Ok(settings) = text.parse::<toml::Table>() else { return false };
-    let level = |settings: &toml::Table| {
-        let project = settings.get("projects")?.get(root.to_str()?)?;
-        project.get("trust_level")?.as_str().map(str::to_owned)
-    };
-    level(&settings).as_deref() == Some("trusted")
+/// What Claude Code stores when its user agrees to something.
+mod claude {
+    use super::{Client, NAME, SettingsDirs, json_file};
+    use std::path::Path;
+
+    /// Whether the user has trusted the folder.
+    pub(super) fn trusts(state: &Path, root: &Path) -> bool {
+        json_file(state)["projects"][root.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] == true
+    }
+
+    /// Whether the user has accepted the server of the project's .mcp.json.
+    pub(super) fn accepts_server(dirs: &SettingsDirs, user: &SettingsDirs) -> bool {
+        let (own, user) = (dirs.dir(Client::Claude), user.dir(Client::Claude));
+        let files = [own.join("settings.local.json"), own.join("settings.json"), user.join("settings.json")];
+        files.iter().any(|file| {
+            let settings = json_file(file);
+            let named = settings["enabledMcpjsonServers"].as_array();
+            named.is_some_and(|names| names.iter().any(|name| name == NAME))
+                || settings["enableAllProjectMcpServers"] == true
+        })
+    }
+}
+
+/// What Codex stores when its user agrees to something.
+mod codex {
+    use super::toml_file;
+    use std::path::Path;
+
+    pub(super) fn trusts(config: &Path, root: &Path) -> bool {
+        let settings = toml_file(config);
+        let project = settings.get("projects").and_then(|projects| projects.get(root.to_str()?));
+        project.and_then(|project| project.get("trust_level")?.as_str()) == Some("trusted")
+    }
+
+    /// Whether the user has trusted a hook of this file. The key of each begins with the file's path.
+    pub(super) fn trusts_hooks(config: &Path, hooks: &Path) -> bool {
+        let settings = toml_file(config);
+        let state = settings.get("hooks").and_then(|hooks| hooks.get("state")?.as_table());
+        let file = hooks.to_string_lossy();
+        state.is_some_and(|state| state.keys().any(|key| key.starts_with(file.as_ref())))
+    }
+}
+
+/// Null if the file cannot be read.
+fn json_file(path: &Path) -> Value {
+    std::fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+fn toml_file(path: &Path) -> toml::Table {
+    std::fs::read_to_string(path).unwrap_or_default().parse().unwrap_or_default()
 }

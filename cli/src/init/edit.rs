@@ -184,6 +184,12 @@ impl Fragment {
     }
 }
 
+/// The JSON text with another value of a key at the top.
+pub(super) fn set_json_key(text: &str, key: &str, value: &Value) -> Result<String, EditError> {
+    let (bom, text) = split_bom(text);
+    Ok(format!("{bom}{}", json::insert(text, &[key], value, &[])?))
+}
+
 /// The byte order mark, if there is one, and the rest.
 fn split_bom(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(BOM) { BOM.len_utf8() } else { 0 })

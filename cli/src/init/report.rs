@@ -32,6 +32,13 @@ pub(super) struct FoundClient {
     pub evidence: String,
 }
 
+/// What the user has to do in a client.
+#[derive(Debug, Serialize)]
+pub(super) struct ClientStep {
+    pub client: &'static str,
+    pub step: &'static str,
+}
+
 /// A file that was left alone, at least in part.
 #[derive(Debug, Serialize)]
 pub(super) struct LeftAlone {
@@ -46,6 +53,7 @@ pub(super) struct Report {
     root: PathBuf,
     pub found: Vec<FoundClient>,
     pub notes: Vec<String>,
+    pub left_to_do: Vec<ClientStep>,
     pub by_hand: Vec<String>,
     /// What stays because it was changed after the installation.
     pub kept: Vec<LeftAlone>,
@@ -166,6 +174,9 @@ impl Report {
         }
         for note in self.notes.iter().filter(|_| writes) {
             let _ = writeln!(out, "note: {}", escape(note));
+        }
+        for ClientStep { client, step } in self.left_to_do.iter().filter(|_| writes) {
+            let _ = writeln!(out, "left to do: {client}: {step}");
         }
         for step in &self.by_hand {
             let _ = writeln!(out, "by hand: {step}");

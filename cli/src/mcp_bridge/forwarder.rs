@@ -2,14 +2,17 @@
 
 use super::jsonrpc::Envelope;
 use crate::{
-    client::discovery::{FoundBroker, Starter, local_token},
+    client::{
+        discovery::{Starter, find, local_token},
+        no_problem_body,
+    },
     terminal,
 };
+use anyhow::anyhow;
 use api::BROKER_PID_HEADER;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use config::RunningBroker;
-use domain::text::truncate;
 use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
@@ -43,7 +46,11 @@ const ANSWER_LOST: &str = "the connection was lost before the broker answered, s
 #[derive(Debug)]
 pub(super) enum BrokerTarget {
     Fixed(String),
-    Found(Starter),
+    /// The broker of a data folder. `may_start`: it is started if none runs.
+    Found {
+        starter: Starter,
+        may_start: bool,
+    },
 }
 
 pub(super) struct Forwarder {
@@ -111,9 +118,9 @@ impl Forwarder {
 
     /// The address and process id of the broker. `dead` is a process that did not answer.
     async fn locate(&self, dead: Option<u32>) -> anyhow::Result<(String, Option<u32>)> {
-        let starter = match &self.target {
+        let (starter, may_start) = match &self.target {
             BrokerTarget::Fixed(url) => return Ok((url.clone(), None)),
-            BrokerTarget::Found(starter) => starter,
+            BrokerTarget::Found { starter, may_start } => (starter, *may_start),
         };
         let mut known = self.known.lock().await;
         // Another program may use the port of a broker that has ended, and must not get the token of the next one.
@@ -121,13 +128,34 @@ impl Forwarder {
         let note = match known.take().filter(|known| dead != Some(known.pid) && runs(known)) {
             Some(note) => note,
             None => {
-                let FoundBroker { note, .. } = starter.find_or_start(&self.client).await?;
+                let note = match may_start {
+                    true => starter.find_or_start(&self.client).await?.note,
+                    false => self.wait_for_broker(starter, dead.is_some()).await?,
+                };
                 self.register_repository(starter).await;
                 note
             }
         };
         let RunningBroker { url, pid, .. } = known.insert(note);
         Ok((url.clone(), Some(*pid)))
+    }
+
+    /// The broker that the user runs. One that ran before may be about to restart.
+    async fn wait_for_broker(&self, starter: &Starter, ran_before: bool) -> anyhow::Result<RunningBroker> {
+        let until = Instant::now() + if ran_before { RECONNECT_TIMEOUT } else { Duration::ZERO };
+        loop {
+            if let Some(note) = find(&self.client, &starter.data_dir).await {
+                return Ok(note);
+            }
+            if Instant::now() >= until {
+                let dir = starter.data_dir.display();
+                return Err(anyhow!(
+                    "no broker serves {dir}, and none is started (server.auto_start = false, or --no-start); start one with \
+                     `countersign serve`"
+                ));
+            }
+            sleep(RECONNECT_DELAY).await;
+        }
     }
 
     /// Registers the repository that the client works in. If that fails, only its proposals do.
@@ -144,7 +172,7 @@ impl Forwarder {
     fn token(&self) -> Option<HeaderValue> {
         match (&self.token, &self.target) {
             (Some(token), _) => Some(token.clone()),
-            (None, BrokerTarget::Found(starter)) => local_token(&starter.data_dir),
+            (None, BrokerTarget::Found { starter, .. }) => local_token(&starter.data_dir),
             (None, BrokerTarget::Fixed(_)) => None,
         }
     }
@@ -181,7 +209,7 @@ impl Forwarder {
         }
         let Ok(answer) = serde_json::from_slice::<Answer<'_>>(&body) else {
             let body = String::from_utf8_lossy(&body);
-            let message = format!("the broker answered with HTTP {status}: {}", truncate(&body, 500));
+            let message = no_problem_body(status, &body);
             return envelope.failure(&message, "http_error", status.is_server_error());
         };
         let result = answer.result.filter(|_| envelope.method.as_deref() == Some("initialize"));

@@ -14,7 +14,7 @@ use domain::{
     credential::Authority,
     ids::ReviewNumber,
     priority::Priority,
-    review::{Status, TargetKind},
+    review::{DEFAULT_PHASE, Proposer, Status, TargetKind},
     text::{count, escape},
     waiting_on::{Turn, TurnReason, TurnTool},
 };
@@ -33,6 +33,7 @@ pub(crate) fn head(review: &ReviewStatusResponse, files: Option<&Files>) -> Stri
     parts.extend(review.state.diff.target.as_ref().map(target));
     parts.extend(files.filter(|_| review.state.diff.has_diff).map(changed_files));
     parts.extend(review.state.proposer.project.as_deref().map(style::spaced));
+    parts.extend(work(&review.state.proposer).map(|work| work.in_words()));
     parts.extend(review.state.category.map(|category| style::spaced(category.as_str())));
     if review.state.priority != Priority::Normal {
         parts.push(format!("{} priority", review.state.priority));
@@ -41,6 +42,30 @@ pub(crate) fn head(review: &ReviewStatusResponse, files: Option<&Files>) -> Stri
     parts.extend(messages(&review.messages));
     parts.extend(review.cost_usd.map(|cost| format!("${cost:.2}")));
     head + &indented(&one_line(&review.state.intent), 2) + &paint(DIM, &indented(&parts.join(" · "), 2))
+}
+
+/// Which part of planned work a review belongs to.
+pub(crate) struct PlannedWork<'a>(Vec<(&'static str, &'a str)>);
+
+/// `None` if the proposer named nothing but the default phase.
+pub(crate) fn work(proposer: &Proposer) -> Option<PlannedWork<'_>> {
+    let phase = Some(proposer.phase.as_str()).filter(|phase| *phase != DEFAULT_PHASE);
+    let parts = [("phase", phase), ("plan", proposer.plan.as_deref()), ("task", proposer.task.as_deref())];
+    let parts: Vec<_> = parts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    (!parts.is_empty()).then_some(PlannedWork(parts))
+}
+
+impl PlannedWork<'_> {
+    /// `phase 3, plan 03-01, task 2`
+    pub(crate) fn in_words(&self) -> String {
+        let parts: Vec<_> = self.0.iter().map(|(name, value)| format!("{name} {}", one_line(value))).collect();
+        parts.join(", ")
+    }
+
+    /// `3/03-01/2`
+    pub(crate) fn in_short(&self) -> String {
+        self.0.iter().map(|(_, value)| one_line(value)).collect::<Vec<_>>().join("/")
+    }
 }
 
 /// `3 messages, 1 unread`
@@ -200,6 +225,15 @@ pub(crate) fn heading(title: &str) -> String {
     format!("\n{}\n", paint(BOLD, title))
 }
 
+/// Whether the text contains the path, and not only as a part of another word.
+fn names_path(text: &str, path: &str) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    text.match_indices(path).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + path.len()..]);
+        !before.ends_with(goes_on) && !after.starts_with(goes_on)
+    })
+}
+
 /// The first `max` files of a proposal, and its flags.
 pub(crate) fn files(files: &Files, max: usize) -> String {
     let mut out = String::new();
@@ -213,8 +247,10 @@ pub(crate) fn files(files: &Files, max: usize) -> String {
     }
     for flag in &files.flags {
         // The detail may name the file itself.
-        let path = flag.path.as_deref().filter(|path| !flag.detail.contains(path)).unwrap_or_default();
-        let text = format!("! {} {} {}", style::spaced(flag.kind.as_str()), escape(path), escape(&flag.detail));
+        let path = flag.path.as_deref().filter(|path| !names_path(&flag.detail, path));
+        let kind = style::spaced(flag.kind.as_str());
+        let words = ["!", &kind].into_iter().chain(path).chain([flag.detail.as_str()]);
+        let text = escape(&words.collect::<Vec<_>>().join(" ")).into_owned();
         out.push_str(&paint(style::CARE, &indented(text.trim_end(), 2)));
     }
     out

@@ -104,7 +104,7 @@ fn a_user_adds_a_persona_with_a_prompt_of_its_own() {
 #[test]
 fn a_project_tunes_and_tightens() {
     let world = World::new()
-        .user_persona("security.toml", "time_limit = '10m'\nbudget_usd = 5.0")
+        .user_persona("security.toml", "mode = 'one_shot'\nruntime = 'claude'\ntime_limit = '10m'\nbudget_usd = 5.0")
         .project_persona(
             "security.toml",
             "focus = 'Keys'\nprompt = 'ours.md'\nignore = ['fixtures/']\ntime_limit = '5m'\nbudget_usd = 0.5",
@@ -137,7 +137,8 @@ fn a_projects_persona_cannot_loosen_anything() {
         assert!(words.contains("not allowed in a project's file, which an agent may have written; it may stand in ~/.config/countersign/personas/security.toml"), "{words}");
     }
     let above = |lines: &str| {
-        let world = World::new().user_persona("security.toml", "budget_usd = 1.5");
+        let world =
+            World::new().user_persona("security.toml", "mode = 'one_shot'\nruntime = 'claude'\nbudget_usd = 1.5");
         world.project_persona("security.toml", lines).error()
     };
     assert_snapshot!(above("time_limit = '16m'"), @r#"config: ~/code/app/.countersign/personas/security.toml: time_limit = "16m": a project's file may only lower it; it is "15m" (built-in persona.toml)"#);
@@ -163,7 +164,18 @@ fn every_bad_value_of_a_persona_is_named_with_what_is_allowed() {
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'\ncommand = ['./x']"), @r#"command = ["./x"]: expected a list that begins with the name of a program or its absolute path"#);
     assert_snapshot!(wrong("mode = 'one_shot'\ncommand = ['x']"), @r#"command = ["x"]: expected runtime = "command" beside it"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'\ncommand = ['x']\nmodel = 'opus'"), @r#"model = "opus": expected "", since the command says it all when the runtime is "command""#);
-    assert_snapshot!(wrong("model = 'opus'"), @r#"model = "opus": expected mode = "one_shot" or "dedicated" beside it: a seat of mode "agent" is taken by whichever reviewer the pool has"#);
+    for (lines, said) in [
+        ("model = 'dear-1'", "model = \"dear-1\": expected one of pool.models, which is"),
+        ("budget_usd = 2", "budget_usd = 2: expected mode = \"one_shot\" or \"dedicated\" beside it"),
+        ("time_limit = '5m'", "time_limit = \"5m\": expected mode = \"one_shot\" or \"dedicated\" beside it"),
+        (
+            "mode = 'one_shot'\nbudget_usd = 2",
+            "budget_usd = 2: expected another runtime beside it: codex reports no cost",
+        ),
+    ] {
+        let words = wrong(lines);
+        assert!(words.replace("2.0", "2").contains(said), "{lines}: {words}");
+    }
     assert_snapshot!(wrong("time_limit = '3h'"), @r#"time_limit = "3h": expected a duration such as "15m", between 1s and 2h"#);
     assert_snapshot!(wrong("time_limit = '500ms'"), @r#"time_limit = "500ms": expected a duration such as "15m", between 1s and 2h"#);
     assert_snapshot!(wrong("budget_usd = 0"), @"budget_usd = 0: expected an amount between 0.01 and 1000");
@@ -202,13 +214,22 @@ fn a_prompt_is_a_file_in_the_same_folder_with_text_in_it() {
 
 #[test]
 fn a_persona_of_your_own_needs_focus_and_prompt() {
-    let world = World::new().user_persona("own.toml", "time_limit = '1m'").project_persona("mine.toml", "");
+    let world = World::new().user_persona("own.toml", "ignore = ['docs/']").project_persona("mine.toml", "");
     assert_snapshot!(world.error(), @r#"
     config: ~/code/app/.countersign/personas/mine.toml: expected focus = "…": a persona of your own needs it
     config: ~/code/app/.countersign/personas/mine.toml: expected prompt = "…": a persona of your own needs it
     config: ~/.config/countersign/personas/own.toml: expected focus = "…": a persona of your own needs it
     config: ~/.config/countersign/personas/own.toml: expected prompt = "…": a persona of your own needs it
     "#);
+}
+
+#[test]
+fn a_client_or_a_model_binds_agents_to_a_persona() {
+    let bound = World::new().user_persona("security.toml", "runtime = 'claude'\nmodel = 'opus'").persona("security");
+    assert_eq!((bound.mode, bound.model.as_deref(), bound.has_own_agents()), (Mode::Agent, Some("opus"), true));
+    assert!(!Config::default().personas["security"].has_own_agents());
+    let one_shot = World::new().user_persona("security.toml", "mode = 'one_shot'\nmodel = 'opus'").persona("security");
+    assert!(!one_shot.has_own_agents());
 }
 
 #[test]

@@ -115,6 +115,8 @@ pub struct ClaimSeat {
     /// reviewer.
     pub takes_over: Option<Authority>,
     pub check: Option<CheckedDiff>,
+    /// Personas whose free seats belong to reviewers of the pool, unless such a reviewer gave the seat up.
+    pub pool_personas: Vec<String>,
 }
 
 /// One more required reviewer for a running review.

@@ -164,7 +164,13 @@ fn claim_with(by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
 
 fn claim_of(content_hash: ContentHash, by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
     let check = Some(CheckedDiff { content_hash, check, head: None, rebased: None });
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: None, check })
+    Command::Claim(ClaimSeat {
+        by: by.into(),
+        persona: persona.map(Into::into),
+        takes_over: None,
+        check,
+        pool_personas: Vec::new(),
+    })
 }
 
 /// HEAD is three commits ahead of the base.
@@ -181,7 +187,13 @@ fn rebasing_claim(review: &Review, by: &str, persona: Option<&str>) -> Command {
         head: Some(head(applies())),
         rebased: Some(rebased),
     });
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: None, check })
+    Command::Claim(ClaimSeat {
+        by: by.into(),
+        persona: persona.map(Into::into),
+        takes_over: None,
+        check,
+        pool_personas: Vec::new(),
+    })
 }
 
 /// What `by` says as the holder of its seat, without a generation.
@@ -316,6 +328,7 @@ fn take_over(review: &Review, by: &str, persona: Option<&str>) -> Command {
     let content_hash = review.round.content_hash.clone();
     let check = Some(CheckedDiff { content_hash, check: applies(), head: None, rebased: None });
     Command::Claim(ClaimSeat {
+        pool_personas: Vec::new(),
         by: by.into(),
         persona: persona.map(Into::into),
         takes_over: Some(Authority::Operator),

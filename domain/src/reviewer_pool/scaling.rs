@@ -19,11 +19,14 @@ pub struct Limits {
     pub ttl: Duration,
 }
 
-/// The work waiting in one project. Each reviewer works for one project.
+/// The work waiting in one project. Each reviewer works for one project, and an agent that is bound to a persona only for
+/// the seats of that persona.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
     /// `None` stands for the reviews without a project.
     pub project: Option<String>,
+    /// The persona of the seats, if they are for agents that are bound to it.
+    pub persona: Option<String>,
     /// Waiting seats; a review may have several.
     pub pending: u64,
     /// The least number of reviewers these reviews need, because a reviewer takes only one seat of a review.
@@ -49,6 +52,8 @@ pub enum Activity {
 pub struct Member {
     pub id: String,
     pub project: Option<String>,
+    /// The persona that it is bound to.
+    pub persona: Option<String>,
     pub spawned: Tick,
     pub activity: Activity,
     /// It already has a seat in every review that waits in its project, so it can take none of them.
@@ -84,6 +89,8 @@ crate::string_enum! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spawn {
     pub project: Option<String>,
+    /// The persona that the agent is to be bound to.
+    pub persona: Option<String>,
     pub why: SpawnReason,
 }
 
@@ -167,7 +174,7 @@ fn decide_agents(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, li
     let rested = last_spawn.map(|last| last.plus(limits.cooldown)).filter(|_| why != SpawnReason::ColdStart);
     match rested.filter(|at| *at > now) {
         Some(at) => check_at(&mut decision, at),
-        None => decision.spawn = Some(Spawn { project: queue.project.clone(), why }),
+        None => decision.spawn = Some(Spawn { project: queue.project.clone(), persona: queue.persona.clone(), why }),
     }
     decision
 }
@@ -185,7 +192,7 @@ fn retires_at(member: &Member, limits: &Limits) -> (Tick, DrainReason) {
 fn neediest<'a>(queues: &[&'a Queue], staying: &[&Member], limits: &Limits) -> Option<(&'a Queue, SpawnReason)> {
     let need = |queue: &&'a Queue| {
         let queue: &'a Queue = queue;
-        let active = staying.iter().filter(|member| member.project == queue.project).count() as u64;
+        let active = staying.iter().filter(|member| works_for(member, queue)).count() as u64;
         match (queue.pending, active) {
             (0, _) => None,
             (_, 0) => Some((queue, SpawnReason::ColdStart)),
@@ -198,9 +205,13 @@ fn neediest<'a>(queues: &[&'a Queue], staying: &[&Member], limits: &Limits) -> O
     queues.iter().filter_map(need).min_by_key(|(queue, why)| (*why, Reverse(queue.pending)))
 }
 
+fn works_for(member: &Member, queue: &Queue) -> bool {
+    member.project == queue.project && member.persona == queue.persona
+}
+
 /// Whether the member can take a review of this queue.
 fn serves(member: &Member, queue: &Queue) -> bool {
-    member.project == queue.project && queue.pending > 0 && !member.spent
+    works_for(member, queue) && queue.pending > 0 && !member.spent
 }
 
 /// Of the reviewers that can take none of the waiting reviews, the one that has been idle longest.

@@ -14,11 +14,11 @@ const LIMITS: Limits = Limits {
 const NOW: Tick = Tick(10_000_000);
 
 fn queue(project: &str, pending: u64) -> Queue {
-    Queue { project: Some(project.into()), pending, panel: pending.min(1), hold_until: None }
+    Queue { project: Some(project.into()), persona: None, pending, panel: pending.min(1), hold_until: None }
 }
 
 fn member(id: &str, project: &str, activity: Activity) -> Member {
-    Member { id: id.into(), project: Some(project.into()), spawned: ago(60), activity, spent: false }
+    Member { id: id.into(), project: Some(project.into()), persona: None, spawned: ago(60), activity, spent: false }
 }
 
 fn busy(id: &str) -> Member {
@@ -40,7 +40,11 @@ fn rested() -> Option<Tick> {
 #[track_caller]
 fn check_spawn(pending: u64, pool: &[Member], last_spawn: Option<Tick>, expected: Option<SpawnReason>) -> Decision {
     let decision = decide(&[queue("a", pending)], 0, pool, last_spawn, &LIMITS, NOW);
-    assert_eq!(decision.spawn, expected.map(|why| Spawn { project: Some("a".into()), why }), "{decision:?}");
+    assert_eq!(
+        decision.spawn,
+        expected.map(|why| Spawn { project: Some("a".into()), persona: None, why }),
+        "{decision:?}"
+    );
     decision
 }
 
@@ -106,7 +110,7 @@ fn a_drained_reviewer_is_replaced_if_work_waits() {
 fn a_project_without_a_reviewer_comes_first() {
     let queues = [queue("a", 50), queue("b", 1), queue("c", 2)];
     let decision = decide(&queues, 0, &[busy("1")], rested(), &LIMITS, NOW);
-    assert_eq!(decision.spawn, Some(Spawn { project: Some("c".into()), why: SpawnReason::ColdStart }));
+    assert_eq!(decision.spawn, Some(Spawn { project: Some("c".into()), persona: None, why: SpawnReason::ColdStart }));
 }
 
 #[test]
@@ -187,6 +191,7 @@ fn any_member() -> impl Strategy<Value = Member> {
         Just(Activity::Assigned),
     ];
     (0..3u8, 0..7200i64, activity, any::<bool>()).prop_map(|(project, age, activity, spent)| Member {
+        persona: None,
         id: String::new(),
         project: Some(project.to_string()),
         spawned: ago(age),

@@ -299,7 +299,7 @@ impl EventRow {
                 let project = match &event {
                     PoolEvent::ReviewerSpawned { project, .. }
                     | PoolEvent::CrashLoop { project, .. }
-                    | PoolEvent::CrashLoopCleared { project } => Some(project.clone()),
+                    | PoolEvent::CrashLoopCleared { project, .. } => Some(project.clone()),
                     PoolEvent::ReviewerRetried { .. }
                     | PoolEvent::ReviewerDraining { .. }
                     | PoolEvent::ReviewerTerminated { .. } => self.has_reviewer.then_some(self.project),

@@ -41,6 +41,8 @@ async fn add_reviewer(fixture: &ReviewFixture, project: Option<&str>, event: imp
         runtime: "codex".into(),
         project: project.map(Into::into),
         why: SpawnReason::Backlog,
+        spawned_by: None,
+        bound_to: None,
         seat: None,
         session: None,
         process,
@@ -96,7 +98,15 @@ async fn filters_can_be_combined() {
 async fn a_pool_event_belongs_to_the_project_of_its_reviewer() {
     let folder = tempfile::tempdir().unwrap();
     let fixture = ReviewFixture::on(&folder.path().join("countersign.db")).await;
-    let ended = |reviewer| PoolEvent::ReviewerTerminated { reviewer, exit: "exit code 0".into(), ran_ms: None };
+    let ended = |reviewer| PoolEvent::ReviewerTerminated {
+        reviewer,
+        exit: "exit code 0".into(),
+        ran_ms: None,
+        why: None,
+        by: None,
+        pid: None,
+        verdicts: None,
+    };
     add_reviewer(&fixture, Some("web"), ended).await;
     add_reviewer(&fixture, None, ended).await;
     let looping =

@@ -161,31 +161,33 @@ impl Reader {
         rows.into_iter().map(|row| Ok((row.reviewer, to_id(&row.id)?))).collect()
     }
 
-    /// Reviews of a project with a free seat, at most `limit`; started reviews come first. Reserved seats and seats of
-    /// the personas in `one_shot` do not count as free.
+    /// Reviews of a project with a free seat of these personas, or (`only` is false) of all others, at most `limit`; started
+    /// reviews come first. Reserved seats do not count as free.
     pub async fn list_waiting_reviews(
         &self,
         project: Option<&str>,
-        one_shot: &[&str],
+        personas: &[&str],
+        only: bool,
         limit: u64,
     ) -> Result<Vec<WaitingReview>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let one_shot = serde_json::to_string(one_shot)?;
+        let personas = serde_json::to_string(personas)?;
         let rows = sqlx::query_scalar!(
             r#"SELECT json_object(
                    'seats', count(*) FILTER (WHERE s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL
-                                             AND s.persona NOT IN (SELECT value FROM json_each(?3))),
+                                             AND (s.persona IN (SELECT value FROM json_each(?3))) = ?4),
                    'holders', json_group_array(s.claimed_by) FILTER (WHERE s.claimed_by IS NOT NULL))
                    AS "json!: String"
                FROM (SELECT r.number FROM reviews r INDEXED BY reviews_queue_by_project
                      WHERE r.free_seats > 0 AND r.project IS ?1 AND EXISTS (
                          SELECT 1 FROM seats f WHERE f.review = r.number AND f.claimed_by IS NULL AND f.vote IS NULL
-                         AND f.reserved_for IS NULL AND f.persona NOT IN (SELECT value FROM json_each(?3)))
+                         AND f.reserved_for IS NULL AND (f.persona IN (SELECT value FROM json_each(?3))) = ?4)
                      LIMIT ?2) w
                JOIN seats s ON s.review = w.number GROUP BY w.number"#,
             project,
             limit,
-            one_shot
+            personas,
+            only
         )
         .fetch_all(&self.pool)
         .await?;

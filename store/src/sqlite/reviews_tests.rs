@@ -64,7 +64,7 @@ impl StoredReview {
         let content_hash = self.review.round.content_hash.clone();
         let check = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
         let check = Some(CheckedDiff { content_hash, check, head: None, rebased: None });
-        let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check };
+        let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check, pool_personas: Vec::new() };
         self.apply(Command::Claim(claim), None).await;
     }
 
@@ -241,7 +241,7 @@ async fn the_queue_lists_the_free_seats_of_started_reviews() {
     assert_eq!(free(Some("bob")).await, [(Status::InReview, vec!["security".into(), "tests".into()])]);
     assert_eq!(free(Some("ada")).await, [], "a reviewer with a seat cannot claim a second");
     assert_eq!(free(None).await, [], "the review is not pending");
-    let waiting = store.reader.list_waiting_reviews(None, &[], 10).await.unwrap();
+    let waiting = store.reader.list_waiting_reviews(None, &[], false, 10).await.unwrap();
     assert_eq!(waiting, [WaitingReview { seats: 2, holders: vec!["ada".into()] }]);
 }
 

@@ -56,7 +56,8 @@ impl ReviewFixture {
     }
 
     pub(crate) async fn claim(&self, review: &Review, by: &str, when: i64) -> Review {
-        let claim = ClaimSeat { by: by.into(), persona: None, takes_over: None, check: None };
+        let claim =
+            ClaimSeat { by: by.into(), persona: None, takes_over: None, check: None, pool_personas: Vec::new() };
         self.apply(review, Command::Claim(claim), when).await
     }
 

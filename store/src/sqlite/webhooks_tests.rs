@@ -16,7 +16,7 @@ async fn with_events(path: &std::path::Path, events: i64) -> Store {
     let store = open(path, Settings::default()).await.unwrap();
     for at in 0..events {
         let (done, recorded) = oneshot::channel();
-        let event = Some(PoolEvent::CrashLoopCleared { project: None });
+        let event = Some(PoolEvent::CrashLoopCleared { project: None, by: None });
         store.writer.commit_pool_change(
             Box::new(PoolChange { at: Timestamp(at), tick: Tick(at), reviewer: None, event }),
             done,

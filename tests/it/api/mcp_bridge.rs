@@ -50,6 +50,19 @@ async fn a_bridge_without_requests_starts_no_broker() {
 }
 
 #[tokio::test]
+async fn a_bridge_starts_no_broker_if_the_settings_or_an_option_forbid_it() {
+    let place = Unserved::new();
+    for (auto_start, options) in [("false", &[][..]), ("true", &["--no-start"])] {
+        let mut bridge = place.bridge_with(auto_start, options);
+        let answer = bridge.request("ping", json!({})).await;
+        assert_eq!(answer["error"]["data"]["code"], "no_broker", "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("`countersign serve`"), "{answer}");
+        bridge.close().await;
+    }
+    assert!(!place.data_dir().exists());
+}
+
+#[tokio::test]
 async fn a_bridge_finds_the_broker_that_runs() {
     let broker = TestBroker::start().await;
     let mut bridge = broker.bridge(&[]);

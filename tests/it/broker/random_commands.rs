@@ -94,7 +94,13 @@ impl Model {
         let (mut content, n) = (self.content.clone(), random.below(1000));
         let (command, tool, arguments) = match random.below(20) {
             0..5 => {
-                let claim = ClaimSeat { by: who.clone(), persona: None, takes_over: None, check: None };
+                let claim = ClaimSeat {
+                    by: who.clone(),
+                    persona: None,
+                    takes_over: None,
+                    check: None,
+                    pool_personas: Vec::new(),
+                };
                 (Command::Claim(claim), "claim_review", json!({ "reviewer_id": who }))
             }
             5..11 => {

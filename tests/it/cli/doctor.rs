@@ -66,3 +66,35 @@ async fn a_fresh_machine_gets_warnings_only() {
     let (wrong, code) = report(wrong).await;
     assert_eq!((code, &check(&wrong, "settings")["found"]), (1, &"fail".into()), "{wrong:#}");
 }
+
+#[tokio::test]
+async fn what_is_left_to_do_in_the_clients_is_printed_and_checked() {
+    let broker = TestBroker::start().await;
+    let (repo, home) = (broker.repo(), broker.home());
+    let clients = ["--client", "claude,codex", "--client-hooks", "--yes"];
+    let ended = broker.command(&[&["init"][..], &clients].concat()).finish().await;
+    for said in ["left to do: Claude Code: start `claude`", "left to do: Codex: start `codex`", "Codex: type /hooks"] {
+        assert!(ended.err.contains(said), "{said}: {}", ended.err);
+    }
+    // Without the programs of the clients their folders are what doctor finds.
+    let doctor = async || report(broker.command(&["doctor", "--json"]).var("PATH", "/usr/bin:/bin")).await.0;
+    let accepted = |report: &Value| -> Vec<Value> {
+        report["checks"].as_array().unwrap().iter().filter(|check| check["name"] == "accepted").cloned().collect()
+    };
+    let left = accepted(&doctor().await);
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert!(left.iter().all(|check| check["found"] == "warn"), "{left:?}");
+    assert!(left[0]["fix"].as_str().unwrap().contains("accept the server countersign"), "{left:?}");
+
+    // What the clients store when their user agrees.
+    let root = repo.path().display().to_string();
+    let state = serde_json::json!({ "projects": { &root: { "hasTrustDialogAccepted": true } } });
+    fs::write(home.join(".claude.json"), state.to_string()).unwrap();
+    repo.write(".claude/settings.local.json", r#"{"enabledMcpjsonServers": ["countersign"]}"#);
+    fs::create_dir_all(home.join(".codex")).unwrap();
+    let hook = format!("[hooks.state.'{root}/.codex/hooks.json:stop:0:0']\ntrusted_hash = \"x\"\n");
+    let trusted = format!("[projects.'{root}']\ntrust_level = \"trusted\"\n{hook}");
+    fs::write(home.join(".codex/config.toml"), trusted).unwrap();
+    let done = accepted(&doctor().await);
+    assert_eq!((done.len(), &done[0]["found"]), (1, &"ok".into()), "{done:?}");
+}

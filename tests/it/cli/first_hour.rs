@@ -4,6 +4,7 @@
 use crate::support::{
     broker::TestBroker,
     command::{TestCommand, command_in},
+    http_receiver::{Behavior, Receiver},
     terminal::on_a_branch,
     wait_until::wait_until,
 };
@@ -211,6 +212,26 @@ async fn a_broker_that_a_command_started_ends_when_it_has_nothing_to_do() {
     assert_eq!((follow.code, has_ended(), starts()), (13, false, 2), "{}", follow.err);
     hasty(&["release", "1", "-m", "x", "--as", "bob"]).stdout().await;
     wait_until("the idle broker has ended again", async || has_ended().then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_webhook_that_waits_for_a_retry_keeps_such_a_broker() {
+    let (user, mut receiver) = (NewUser::new(), Receiver::start().await);
+    receiver.now(Behavior::Status(500));
+    let settings = format!("[webhooks]\nfirst_pause = \"600ms\"\n{}", receiver.setting("ci", ""));
+    let folder = user.home.path().join(".config/countersign");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), settings).unwrap();
+    user.command(&["request", "--staged"]).var("COUNTERSIGN_SERVER_IDLE_EXIT", "300ms").stdout().await;
+    let lock = std::fs::File::open(user.home.path().join("data/broker.lock")).unwrap();
+    // Each attempt waits longer than the broker may be idle.
+    for _ in 0..3 {
+        receiver.next().await;
+    }
+    receiver.now(Behavior::Status(204));
+    receiver.next().await;
+    let has_ended = || lock.try_lock().map(|()| lock.unlock().unwrap()).is_ok();
+    wait_until("it ends after the delivery", async || has_ended().then_some(())).await;
 }
 
 /// An editor that appends `text`, and keeps what it was given in `seen`.

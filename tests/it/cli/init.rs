@@ -1,7 +1,13 @@
 //! `init` edits files of a project or of a user, and `init --remove` restores them byte by byte.
 
-use crate::support::command::{TestCommand, command_in};
-use serde_json::Value;
+use crate::{
+    gate::installed_guards::Shell,
+    support::{
+        broker::TestBroker,
+        command::{TestCommand, command_in},
+    },
+};
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     fs,
@@ -144,6 +150,7 @@ async fn created_files_are_removed_with_their_folders() {
         ".claude/skills/countersign/SKILL.md",
         ".claude/countersign/gsd/tandem.md",
         ".claude/commands/countersign/verify-work.md",
+        ".planning/config.json",
     ] {
         assert!(place.path(file).exists(), "{file}");
     }
@@ -411,4 +418,56 @@ async fn entries_installed_with_other_options_are_not_drift() {
     assert_eq!(drift.code, 1, "{}", drift.out);
     assert!(drift.out.contains(".claude/settings.json: hooks.Stop: "), "{}", drift.out);
     assert!(!drift.out.contains(".mcp.json"), "an address stays: {}", drift.out);
+}
+
+#[tokio::test]
+async fn the_guards_come_with_tandem_mode_and_say_if_gsd_is_missing() {
+    let place = Place::new();
+    let gsd = ["--client", "claude", "--gsd", "--yes"];
+    let ended = place.init(&gsd).finish().await;
+    assert!(
+        ended.code == 0 && ended.err.contains("GSD is not installed: neither .claude nor ~/.claude"),
+        "{}",
+        ended.err
+    );
+    let planning: Value = serde_json::from_str(&place.read(".planning/config.json")).unwrap();
+    assert_eq!(planning, json!({ "tandem_enabled": true }));
+
+    // Another project has GSD, and has decided to work solo.
+    let place = Place::new();
+    place.repo.write(".claude/commands/gsd/plan-phase.md", "Plan it.\n");
+    let solo = "{\"mode\": \"yolo\", \"tandem_enabled\": false}\n";
+    place.repo.write(".planning/config.json", solo);
+    let ended = place.init(&gsd).finish().await;
+    assert!(ended.code == 0 && !ended.err.contains("GSD is not installed"), "{}", ended.err);
+    assert_eq!(place.read(".planning/config.json"), solo);
+    place.init(&["--remove", "--gsd", "--yes"]).stdout().await;
+    assert_eq!(place.read(".planning/config.json"), solo, "it was there before");
+}
+
+/// The lines of code that the text prints, indented.
+fn printed_commands(text: &str) -> Vec<String> {
+    let is_command = |line: &&str| ["git ", "countersign "].iter().any(|program| line.starts_with(program));
+    text.lines().filter_map(|line| line.strip_prefix("  ")).filter(is_command).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn what_init_wrote_is_committed_through_its_own_hooks_with_the_printed_commands() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    repo.git(&["config", "user.name", "Ada"]);
+    repo.git(&["config", "user.email", "ada@example.invalid"]);
+    repo.write(".gitignore", ".gemini/\n");
+    repo.commit("ignore");
+    let shell = Shell::new(broker.home(), &repo.path(), &broker.data_dir());
+    let ended = shell.runs("countersign init --client claude,gemini --gsd --git-hooks --yes").await;
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let commands = printed_commands(&ended.err);
+    assert_eq!(commands.len(), 4, "{}", ended.err);
+    for command in commands {
+        let ended = shell.runs(&command.replace("R-N", "R-1")).await;
+        assert_eq!(ended.code, 0, "{command}: {}{}", ended.out, ended.err);
+    }
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert!(repo.git(&["show", "--name-only", "--format="]).contains(".planning/config.json"));
 }

@@ -2,10 +2,11 @@
 
 use crate::support::{
     broker::{TIMEOUT, TestBroker, countersign},
-    client::proposal,
+    client::{id, proposal, proposal_with},
     wait_until::wait_until,
 };
 use nix::pty::{Winsize, openpty};
+use serde_json::json;
 use std::{
     fs::File,
     io::{Read as _, Write as _},
@@ -70,7 +71,9 @@ impl Screen {
 async fn a_user_watches_comments_approves_and_quits() {
     let broker = TestBroker::start().await;
     let client = broker.client();
-    let review = client.submit("say it in German").await;
+    let diff = broker.repo().diff("zwei");
+    let more = json!({ "diff": diff });
+    let review = id(&client.call("create_review", proposal_with("say it in German", more)).await);
     let mut screen = Screen::open(&broker, &["top", "--as", "ada"]);
     screen.shows("say it in German").await;
     screen.shows("[a reviewer]").await;
@@ -78,14 +81,52 @@ async fn a_user_watches_comments_approves_and_quits() {
     let second = client.call("create_review", proposal("a second one")).await;
     screen.shows("a second one").await;
     screen.press("\r");
-    screen.shows("j/k, Space move").await;
-    screen.press("q");
+    screen.shows("Esc back").await;
+    screen.press("\u{1b}");
+    screen.shows("Enter open").await;
     client.call("cancel_review", serde_json::json!({ "review_id": second["review_id"], "reason": "no" })).await;
 
-    screen.press("ay");
+    screen.press("a");
+    // The diff comes before the question.
+    screen.shows("a approve  x request changes").await;
+    screen.shows("+zwei").await;
+    screen.press("a");
+    screen.shows("Approve R-1? y/n").await;
+    screen.press("y");
     screen.shows("approved R-1").await;
     let status = client.status(&review).await;
     assert_eq!((&status["status"], &status["verdict_by"]), (&"approved".into(), &"ada".into()));
+    screen.press("q");
+    assert_eq!(screen.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_user_requests_changes_of_what_was_shown() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let diff = broker.repo().diff("zwei");
+    let review = id(&client.call("create_review", proposal_with("in German", json!({ "diff": diff }))).await);
+    let mut screen = Screen::open(&broker, &["top", "--as", "ada"]);
+    screen.shows("in German").await;
+    screen.press("x");
+    screen.shows("+zwei").await;
+    // The proposer is faster.
+    let revision = json!({ "review_id": review, "intent": "again", "diff": broker.repo().diff("drei") });
+    client.call("create_review", revision).await;
+    screen.press("x");
+    screen.shows("request changes to R-1, because").await;
+    screen.press("no\r");
+    screen.shows("stale_content").await;
+    assert_eq!(client.status(&review).await["status"], "pending");
+    screen.press("x");
+    screen.shows("+drei").await;
+    screen.press("x");
+    // The text was kept.
+    screen.shows("because: no").await;
+    screen.press("\r");
+    screen.shows("requested changes to R-1").await;
+    let status = client.status(&review).await;
+    assert_eq!((&status["status"], &status["verdict_reason"]), (&json!("changes_requested"), &json!("no")));
     screen.press("q");
     assert_eq!(screen.finish().await, 0);
 }

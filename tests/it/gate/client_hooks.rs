@@ -369,6 +369,29 @@ async fn a_session_starts_with_the_open_reviews() {
     end(pid, note.ok().as_deref());
 }
 
+#[tokio::test]
+async fn a_session_of_a_reviewer_starts_with_what_waits_for_a_reviewer() {
+    let broker = TestBroker::start().await;
+    let context = async |line: &[&str]| {
+        let input = json!({ "session_id": "a", "cwd": broker.repo().path(), "source": "startup" });
+        let answer = hook(&broker, &[&["session-start"], line].concat(), input).await;
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
+    };
+    assert!(context(&["--role", "reviewer"]).await.contains("No review waits for a reviewer now"));
+    stage(&broker, "zwei");
+    let more = json!({ "diff": staged(&broker, &[]), "reviewers": ["security", "@ada"], "proposer_id": "eve" });
+    propose(&broker, more).await;
+    let said = context(&["--role", "reviewer"]).await;
+    assert!(said.contains("Reviews that wait for a reviewer: 1. Take one with claim_review."), "{said}");
+    assert!(said.contains("- R-1 (a change): unclaimed, seat security; unclaimed, seat @ada, for ada"), "{said}");
+    assert!(!said.contains("Next: `countersign wait"), "the proposer's steps are not its: {said}");
+    let own = context(&["--role", "reviewer", "--as", "eve"]).await;
+    assert!(own.contains("No review waits for a reviewer now"), "its own: {own}");
+    let both = context(&["--role", "both"]).await;
+    assert!(both.contains("seat security") && both.contains("Next: `countersign wait R-1`"), "{both}");
+    assert!(!context(&[]).await.contains("You review here"));
+}
+
 /// Stops the broker that a hook has started.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while kill runs")]
 fn end(pid: Option<u64>, note: Option<&str>) {

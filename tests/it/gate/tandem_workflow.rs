@@ -73,11 +73,14 @@ async fn by_plan_the_commits_are_one_review_and_are_pushed_after_it() {
     assert!(early.code != 0 && early.err.contains("next: countersign request --range"), "{}", early.err);
 
     let range = format!("{}..HEAD", project.start);
-    let review = project.proposes("countersign request --range", &[("START..HEAD", &range)]).await;
+    let plan = project.describes("The plan: count to three in German");
+    let review = project.proposes("countersign request --range", &[("START..HEAD", &range), ("PLAN", &plan)]).await;
     let shown = project.broker.command_as("rita", &["show", &review, "--json"]).json().await;
     let messages: Vec<_> =
         shown["proposal"]["target"]["commits"].as_array().unwrap().iter().rev().map(|row| &row["subject"]).collect();
     assert_eq!(messages, ["Task one", "Task two", "Task three"], "the tasks speak for themselves");
+    let description = shown["proposal"]["description"].as_str().unwrap();
+    assert!(description.starts_with("The plan: count to three in German"), "{description}");
     assert_eq!(shown["proposal"]["affected_files"].as_array().unwrap().len(), 3, "beside all of the plan");
     assert_eq!(project.hears(&review, &["--request-changes", "-m", "Three is a number"]).await, 10);
     assert_ne!(pushed().await.code, 0, "sent back");
@@ -104,7 +107,8 @@ async fn by_plan_a_counter_patch_adds_a_commit_and_a_rejection_reverts_all() {
         project.has_committed(&format!("Task {task}")).await;
     }
     let range = format!("{}..HEAD", project.start);
-    let review = project.proposes("countersign request --range", &[("START..HEAD", &range)]).await;
+    let plan = project.describes("The plan");
+    let review = project.proposes("countersign request --range", &[("START..HEAD", &range), ("PLAN", &plan)]).await;
     let better = project.broker.repo().git(&["diff", &project.start, "HEAD"]).replace("+zwei", "+2") + "\n";
     project.takes_counter_patch(&review, &better).await;
     project.has_committed("Two, as the reviewer has it").await;
@@ -198,6 +202,8 @@ async fn in_solo_mode_no_broker_is_called_and_nothing_is_blocked() {
     assert_eq!(set_up.code, 0, "{}{}", set_up.out, set_up.err);
     // `init` registers the repository at the broker.
     while listener.accept().is_ok() {}
+    // It also switches tandem mode on.
+    std::fs::remove_file(repo.path().join(".planning/config.json")).unwrap();
     for (settings, file) in [(None, "a"), (Some(r#"{"tandem_enabled": false}"#), "b")] {
         if let Some(settings) = settings {
             repo.write(".planning/config.json", settings);
@@ -245,4 +251,27 @@ fn fresh(home: &tempfile::TempDir, repo: &Repo) -> (std::path::PathBuf, Shell) {
     let data_dir = home.path().join("data");
     let shell = Shell::new(home.path(), &repo.path(), &data_dir);
     (data_dir, shell)
+}
+
+#[tokio::test]
+async fn a_project_that_says_that_it_works_solo_commits_and_pushes_without_approvals() {
+    let project = Project::new(r#"{"tandem_enabled": true}"#).await;
+    project.stages("one.txt", "one\n");
+    assert_ne!(project.commits("one").await.code, 0);
+    project.broker.repo().git(&["reset", "--quiet", "--hard"]);
+    // The switch itself is a change that needs an approval.
+    assert_eq!(project.runs("countersign tandem off").await.code, 0);
+    assert_eq!(project.runs("git add .planning/config.json").await.code, 0);
+    assert_ne!(project.commits("Work solo").await.code, 0);
+    let said = project.runs("countersign request --staged --as eve").await;
+    let review = said.out.split_whitespace().next().unwrap().to_owned();
+    assert_eq!(project.hears(&review, &["--approve"]).await, 0);
+    project.has_committed("Work solo").await;
+    assert_eq!(project.runs("git push --quiet").await.code, 0);
+
+    project.stages("one.txt", "one\n");
+    project.has_committed("one").await;
+    let pushed = project.runs("git push --quiet").await;
+    assert_eq!(pushed.code, 0, "{}", pushed.err);
+    assert!(pushed.err.contains("requires no approval for a push"), "{}", pushed.err);
 }

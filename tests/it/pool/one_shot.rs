@@ -234,3 +234,34 @@ async fn nothing_happens_while_the_pool_is_off() {
     assert!(!scene.broker.data_dir().join("reviewers").exists());
     assert!(fs::exists(scene.broker.data_dir()).unwrap());
 }
+
+#[tokio::test]
+async fn a_seat_of_a_one_shot_persona_waits_for_its_reviewer() {
+    let script = format!(r#"until [ -e "$HOME/go" ]; do sleep 0.05; done; {}"#, says(APPROVED));
+    let scene = OneShots::start(&[Scripted::new("security", script)], "max_size = 1").await;
+    let first = scene.propose(&["security"]).await;
+    scene.broker.until_pool("it is busy", |pool| pool["reviewers"][0]["state"] == "busy").await;
+    let (second, third) = (scene.propose(&["security", "maintainer"]).await, scene.propose(&["security"]).await);
+    let client = scene.client();
+    let claim = |review: &str, persona: Value| json!({ "review_id": review, "reviewer_id": "ada", "persona": persona });
+    let refused = client.refused("reserved", "claim_review", claim(&second, json!("security"))).await;
+    assert_eq!(refused["reserved_for"], "the pool's own security reviewer");
+    let claimed = client.call("claim_review", claim(&second, Value::Null)).await;
+    assert_eq!(claimed["seat"], "maintainer", "the other seat is free for all");
+    client.refused("reserved", "claim_review", claim(&third, Value::Null)).await;
+    client.call("take_over", claim(&third, Value::Null)).await;
+    fs::write(scene.file("go"), "").unwrap();
+    scene.status_becomes(&first, "approved").await;
+}
+
+#[tokio::test]
+async fn the_prompt_has_the_conventions_of_the_project() {
+    let script = format!(r#"cat >"$HOME/prompt"; echo '{APPROVED}'"#);
+    let scene = OneShots::start(&[Scripted::new("security", script)], "").await;
+    scene.broker.repo().write("CLAUDE.md", "Count in English only.\n");
+    scene.broker.repo().commit("conventions");
+    let review = scene.propose(&["security"]).await;
+    scene.status_becomes(&review, "approved").await;
+    let prompt = scene.read("prompt");
+    assert!(prompt.contains(" CLAUDE.md\nCount in English only.\n"), "{prompt}");
+}

@@ -61,7 +61,13 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
         last = Some(match stored {
             Stored::Pending | Stored::Mixed => saved,
             Stored::Begun => {
-                let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check: None };
+                let claim = ClaimSeat {
+                    by: "ada".into(),
+                    persona: None,
+                    takes_over: None,
+                    check: None,
+                    pool_personas: Vec::new(),
+                };
                 let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);
                 tell(&store.writer, &claimed, Command::GiveVerdict(approval("ada")), number).1
             }
@@ -89,7 +95,15 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
         let (by, persona, to, anchor, metadata) = (None, None, None, None, None);
         Command::AddMessage(AddMessage { role, by, persona, to, body: body.into(), anchor, metadata, gives_up: false })
     };
-    let claim = || Command::Claim(ClaimSeat { by: by.clone(), persona: None, takes_over: None, check: None });
+    let claim = || {
+        Command::Claim(ClaimSeat {
+            by: by.clone(),
+            persona: None,
+            takes_over: None,
+            check: None,
+            pool_personas: Vec::new(),
+        })
+    };
     let content = content(&format!("a better change {number}"));
     let revise = Command::Revise(Revise {
         proposer_id: None,

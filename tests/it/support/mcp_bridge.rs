@@ -77,8 +77,13 @@ impl Unserved {
 
     /// A bridge, which starts a broker at its first message.
     pub(crate) fn bridge(&self, more: &[&str]) -> Bridge {
+        self.bridge_with("true", more)
+    }
+
+    /// A bridge with this value of `server.auto_start`.
+    pub(crate) fn bridge_with(&self, auto_start: &str, more: &[&str]) -> Bridge {
         let mut command = countersign(self.home());
-        command.arg("mcp").args(self.options()).args(more);
+        command.arg("mcp").args(self.options()).args(more).env("COUNTERSIGN_SERVER_AUTO_START", auto_start);
         Bridge::start(command, self.home())
     }
 

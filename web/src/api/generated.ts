@@ -144,17 +144,25 @@ export type AuditEntry = {
   /** Who caused the event. Absent: the broker. */
   actor?: string;
   at: string;
+  /** The operator who started or stopped a reviewer, by the name of the token. */
+  by?: string;
+  /** The claim of a claim, its end or a verdict. */
+  claim_generation?: number;
   /** What happened, in short. */
   detail: string;
   kind: EventKind;
   /** Absent for events of the pool. */
   number?: ReviewNumber;
+  /** Of a reviewer process. */
+  pid?: number;
   review_id?: ReviewId;
   round?: number;
   /** The sequence number in the log. */
   seq: number;
   /** The review's status after the event. */
   status?: Status;
+  /** How many verdicts a reviewer gave that ended. */
+  verdicts?: VerdictCounts;
   /** The review's version after the event. */
   version?: number;
 };
@@ -177,6 +185,8 @@ export type ClaimResponse = {
   affected_files: AffectedFile[];
   /** The number of all affected files. */
   affected_files_total: number;
+  agent_role: string;
+  agent_type: string;
   /** Whether the diff applies to its base. Absent without a diff and if it was not checked. */
   applies?: boolean;
   applies_to?: AppliesTo;
@@ -191,6 +201,8 @@ export type ClaimResponse = {
   claim_generation: number;
   claimed_by?: string;
   content_hash: ContentHash;
+  /** The project's conventions: AGENTS.md and CLAUDE.md at its root and nearest to the changed files, from before the change. */
+  conventions?: ConventionsFile[];
   current_round: number;
   /** The start of a long description. get_proposal pages the rest. */
   description?: string;
@@ -215,6 +227,10 @@ export type ClaimResponse = {
   patch_id?: string;
   /** How to review from this seat, if the broker's settings define its persona. Follow its prompt. */
   persona?: PersonaBrief;
+  phase: string;
+  plan?: string;
+  project?: string;
+  proposer_id?: string;
   /** Present if this seat has voted or written before: what is new since then. */
   re_review?: ReReview;
   review_id: ReviewId;
@@ -225,6 +241,7 @@ export type ClaimResponse = {
   status: Status;
   /** The branch, commit or range that the diff was read from. */
   target?: Target;
+  task?: string;
   /** The tree that results from applying the diff to its base. */
   tree_id?: string;
   /** Git's message if the diff does not apply or could not be checked. */
@@ -259,6 +276,13 @@ export type ContentChoice = "active" | "submitted";
 
 /** SHA-256 of the canonical content, in lowercase hex. */
 export type ContentHash = string;
+
+/** A file with the conventions of a project, as it is before the change under review. */
+export type ConventionsFile = {
+  path: string;
+  /** The middle of a long text is left out. */
+  text: string;
+};
 
 /** Response of count_reviews. */
 export type CountReviewsResponse = {
@@ -709,6 +733,8 @@ export type LiveEvent = {
   kind: "auto_rejected";
 } | {
   data: {
+    /** The generation of the review after the claim. */
+    claim_generation: number;
     detail: string | null;
     persona: string;
     reason: ClaimEndReason;
@@ -735,6 +761,8 @@ export type LiveEvent = {
   kind: "seat_added";
 } | {
   data: {
+    /** The claim that it was given under. */
+    claim_generation: number;
     /** It came with a counter-patch. */
     counter_patch: boolean;
     escalate: boolean;
@@ -806,7 +834,11 @@ export type LiveEvent = {
   kind: "closed";
 } | {
   data: {
+    /** The operator who asked for it. */
+    by: string | null;
     persona: string | null;
+    /** Of the process that the broker started for it. */
+    pid: number | null;
     reviewer_id: string;
     /** The session that a dedicated reviewer continues. Absent if it begins a new one. */
     reviewer_session_id: string | null;
@@ -818,21 +850,32 @@ export type LiveEvent = {
   kind: "reviewer_spawned";
 } | {
   data: {
+    pid: number | null;
     reviewer_id: string;
     why: string;
   };
   kind: "reviewer_retried";
 } | {
   data: {
+    /** The operator who stopped it. */
+    by: string | null;
     reviewer_id: string;
     why: DrainReason;
   };
   kind: "reviewer_draining";
 } | {
   data: {
+    /** The operator who stopped it. */
+    by: string | null;
+    /** `exit code 1`, `killed by SIGKILL`, `stopped: idle` */
     exit: string;
+    pid: number | null;
     ran_ms: number | null;
     reviewer_id: string;
+    /** Its verdicts. */
+    verdicts: VerdictCounts | null;
+    /** Why the pool stopped it, if it did. */
+    why: DrainReason | null;
   };
   kind: "reviewer_terminated";
 } | {
@@ -843,7 +886,10 @@ export type LiveEvent = {
   };
   kind: "crash_loop";
 } | {
-  data: Record<string, unknown>;
+  data: {
+    /** The operator who asked for a reviewer. */
+    by: string | null;
+  };
   kind: "crash_loop_cleared";
 });
 
@@ -1809,6 +1855,14 @@ export type UpdateIssueResponse = {
 };
 
 export type Verdict = "approved" | "changes_requested" | "comment" | "rejected";
+
+/** How many verdicts of each kind a reviewer gave. */
+export type VerdictCounts = {
+  approved: number;
+  changes_requested: number;
+  comments: number;
+  rejected: number;
+};
 
 /** What every response about a review starts with. */
 export type VerdictResponse = {

@@ -122,6 +122,7 @@ impl TurnMessage<'_> {
     fn quote(&self, prompt: &mut QuotedPrompt<'_>) {
         let context = self.context;
         if !self.resumes {
+            context.quote_conventions(prompt);
             prompt.quote("intent", &context.intent, MAX_TEXT_BYTES);
             if let Some(description) = &context.description {
                 prompt.quote("description", description, MAX_TEXT_BYTES);

@@ -15,6 +15,7 @@ pub(crate) fn render(persona: &Persona, context: &PromptContext, earlier_error: 
     prompt.paragraph(persona.prompt.trim());
     prompt.paragraph(&task(persona, context));
     prompt.explain_quotes();
+    context.quote_conventions(&mut prompt);
     prompt.quote("intent", &context.intent, MAX_TEXT_BYTES);
     if let Some(description) = &context.description {
         prompt.quote("description", description, MAX_TEXT_BYTES);

@@ -6,6 +6,7 @@ use crate::config_overrides::ConfigArgs;
 use config::{Config, Pool, SandboxMode};
 use domain::runtime::Runtime;
 use sandbox::Support;
+use serde_json::Value;
 use std::{ffi::OsStr, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio, time::Duration};
 use tokio::{process::Command, time::timeout};
 
@@ -55,19 +56,30 @@ async fn version(program: impl AsRef<OsStr>) -> Option<Result<String, String>> {
     })
 }
 
-/// Runs `init --check`.
-async fn connected(args: &ConfigArgs) -> Option<Check> {
-    let mut command = Command::new(std::env::current_exe().ok()?);
+/// Runs `init --check`: whether the entries are there, and whether the user has accepted them in each client.
+async fn connected(args: &ConfigArgs) -> Vec<Check> {
+    let Ok(program) = std::env::current_exe() else { return Vec::new() };
+    let mut command = Command::new(program);
     command.args(["init", "--check", "--json"]);
     if let Some(repo) = &args.repo {
         command.arg("--repo").arg(repo);
     }
-    let output = command.stdin(Stdio::null()).output().await.ok()?;
-    if output.status.success() {
-        return Some(Check::ok(GROUP, "connected", "as `countersign init` sets it up"));
+    let Ok(output) = command.stdin(Stdio::null()).output().await else { return Vec::new() };
+    if !output.status.success() {
+        let fix = "`countersign init --check` lists the differences";
+        return vec![Check::warning(GROUP, "connected", "some entries are missing or different", fix)];
     }
-    let fix = "`countersign init --check` lists the differences";
-    Some(Check::warning(GROUP, "connected", "some entries are missing or different", fix))
+    let mut checks = vec![Check::ok(GROUP, "connected", "as `countersign init` sets it up")];
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    for left in report["left_to_do"].as_array().into_iter().flatten() {
+        let [client, step] = ["client", "step"].map(|key| left[key].as_str().unwrap_or_default());
+        let message = format!("{client} does not use what `countersign init` installed yet");
+        checks.push(Check::warning(GROUP, "accepted", message, step));
+    }
+    if checks.len() == 1 {
+        checks.push(Check::ok(GROUP, "accepted", "nothing is left to do in the clients"));
+    }
+    checks
 }
 
 async fn reviewers(pool: &Pool) -> Check {

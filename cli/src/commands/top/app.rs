@@ -39,9 +39,9 @@ pub(super) enum Mode {
     #[default]
     Browse,
     Help,
-    /// A review in full.
+    /// A review in full, with its diff.
     Detail {
-        title: String,
+        shown: ShownContent,
         lines: Vec<String>,
         first: usize,
     },
@@ -51,9 +51,33 @@ pub(super) enum Mode {
         action: Action,
     },
     Compose {
-        review: String,
+        purpose: Purpose,
         text: String,
     },
+}
+
+/// A review, and the content of it that the user has seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ShownContent {
+    pub review: String,
+    pub content_hash: String,
+}
+
+/// What a text is written for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A comment on this review.
+    Comment(String),
+    /// The reason of a verdict about what the user has seen.
+    RequestChanges(ShownContent),
+}
+
+impl Purpose {
+    pub(super) fn review(&self) -> &str {
+        match self {
+            Self::Comment(review) | Self::RequestChanges(ShownContent { review, .. }) => review,
+        }
+    }
 }
 
 /// An action for the caller of [`App::on_key`].
@@ -63,10 +87,10 @@ pub(super) enum Action {
     /// Fetch the state again.
     Refresh,
     Open(String),
-    Approve(String),
-    /// Begin a comment on this review, or continue one that was kept.
-    Compose(String),
-    Comment(String, String),
+    Approve(ShownContent),
+    /// Begin a text, or continue one that was kept.
+    Compose(Purpose),
+    Send(Purpose, String),
     /// Keep a text that was not sent.
     Keep(String),
     Kill(String),
@@ -115,9 +139,9 @@ impl App {
         }
     }
 
-    pub(super) fn open(&mut self, review: &str, text: &str) {
+    pub(super) fn open(&mut self, shown: ShownContent, text: &str) {
         let lines = text.lines().map(|line| escape(line).into_owned()).collect();
-        self.mode = Mode::Detail { title: review.to_owned(), lines, first: 0 };
+        self.mode = Mode::Detail { shown, lines, first: 0 };
     }
 
     pub(super) fn reviewers(&self) -> &[Reviewer] {
@@ -164,7 +188,7 @@ impl App {
         match std::mem::take(&mut self.mode) {
             Mode::Browse => self.browse(key.code),
             Mode::Help => None,
-            Mode::Detail { title, lines, first } => self.detail(key.code, title, lines, first),
+            Mode::Detail { shown, lines, first } => self.detail(key.code, shown, lines, first),
             Mode::Confirm { action, .. } => match key.code {
                 KeyCode::Char('y' | 'Y') => Some(action),
                 _ => {
@@ -172,7 +196,7 @@ impl App {
                     None
                 }
             },
-            Mode::Compose { review, text } => self.compose(key.code, review, text),
+            Mode::Compose { purpose, text } => self.compose(key.code, purpose, text),
         }
     }
 
@@ -188,14 +212,10 @@ impl App {
             KeyCode::Tab => self.switch_pane(1),
             KeyCode::BackTab => self.switch_pane(Pane::ALL.len() - 1),
             KeyCode::Char('r') => return Some(Action::Refresh),
-            KeyCode::Enter | KeyCode::Char('o') => return self.with_review(Action::Open),
-            KeyCode::Char('a') => {
-                if let Some(review) = self.with_review(Action::Approve) {
-                    self.mode = confirm(review);
-                }
-            }
+            // A verdict is given beside the diff.
+            KeyCode::Enter | KeyCode::Char('o' | 'a' | 'x') => return self.with_review(Action::Open),
             KeyCode::Char('c') => {
-                return self.with_review(Action::Compose);
+                return self.with_review(|review| Action::Compose(Purpose::Comment(review)));
             }
             KeyCode::Char('K') => match self.reviewer() {
                 Some(reviewer) => self.mode = confirm(Action::Kill(reviewer)),
@@ -222,9 +242,15 @@ impl App {
         self.pane = Pane::ALL[(self.pane as usize + steps) % Pane::ALL.len()];
     }
 
-    fn detail(&mut self, key: KeyCode, title: String, lines: Vec<String>, first: usize) -> Option<Action> {
+    fn detail(&mut self, key: KeyCode, shown: ShownContent, lines: Vec<String>, first: usize) -> Option<Action> {
         let last = lines.len().saturating_sub(1);
         let first = match key {
+            KeyCode::Char('a') => {
+                self.mode = confirm(Action::Approve(shown));
+                return None;
+            }
+            KeyCode::Char('x') => return Some(Action::Compose(Purpose::RequestChanges(shown))),
+            KeyCode::Char('c') => return Some(Action::Compose(Purpose::Comment(shown.review))),
             KeyCode::Char('j') | KeyCode::Down => first + 1,
             KeyCode::Char('k') | KeyCode::Up => first.saturating_sub(1),
             KeyCode::PageDown | KeyCode::Char(' ') => first + 20,
@@ -234,34 +260,31 @@ impl App {
             KeyCode::Char('q') | KeyCode::Esc | KeyCode::Enter => return None,
             _ => first,
         };
-        self.mode = Mode::Detail { title, lines, first: first.min(last) };
+        self.mode = Mode::Detail { shown, lines, first: first.min(last) };
         None
     }
 
-    fn compose(&mut self, key: KeyCode, review: String, mut text: String) -> Option<Action> {
+    fn compose(&mut self, key: KeyCode, purpose: Purpose, mut text: String) -> Option<Action> {
         match key {
             KeyCode::Esc => return Some(Action::Keep(text)),
             KeyCode::Enter if text.trim().is_empty() => return None,
-            KeyCode::Enter => return Some(Action::Comment(review, text)),
+            KeyCode::Enter => return Some(Action::Send(purpose, text)),
             KeyCode::Backspace => drop(text.pop()),
             KeyCode::Char(c) => text.push(c),
             _ => {}
         }
-        self.mode = Mode::Compose { review, text };
+        self.mode = Mode::Compose { purpose, text };
         None
     }
 }
 
 fn confirm(action: Action) -> Mode {
     let question = match &action {
-        Action::Approve(review) => format!("Approve {review}?"),
+        Action::Approve(shown) => format!("Approve {}?", shown.review),
         Action::Kill(reviewer) => format!("Stop {reviewer}? Its reviews go back to the queue."),
-        Action::Quit
-        | Action::Refresh
-        | Action::Open(_)
-        | Action::Compose(_)
-        | Action::Comment(..)
-        | Action::Keep(_) => String::new(),
+        Action::Quit | Action::Refresh | Action::Open(_) | Action::Compose(_) | Action::Send(..) | Action::Keep(_) => {
+            String::new()
+        }
     };
     Mode::Confirm { question: format!("{question} y/n"), action }
 }

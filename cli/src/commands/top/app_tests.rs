@@ -1,4 +1,4 @@
-use super::{Action, App, Mode, Pane};
+use super::{Action, App, Mode, Pane, Purpose, ShownContent};
 use crate::commands::top::{
     BrokerState,
     fixtures::{claimed, pool, review},
@@ -26,23 +26,34 @@ fn press(app: &mut App, keys: &str) -> Option<Action> {
     last
 }
 
-#[test]
-fn an_approval_needs_a_confirmation() {
-    let mut app = app();
-    assert_eq!(press(&mut app, "ja"), None);
-    assert!(matches!(&app.mode, Mode::Confirm { question, .. } if question == "Approve R-1? y/n"));
-    assert_eq!(press(&mut app, "y"), Some(Action::Approve("R-1".into())));
-    assert_eq!(press(&mut app, "an"), None);
-    assert_eq!((&app.mode, app.message.as_str()), (&Mode::Browse, "not confirmed"));
+fn shown() -> ShownContent {
+    ShownContent { review: "R-1".into(), content_hash: "abc".into() }
 }
 
 #[test]
-fn a_comment_is_sent_or_kept() {
+fn a_verdict_is_given_beside_the_diff() {
     let mut app = app();
-    assert_eq!(press(&mut app, "c"), Some(Action::Compose("R-2".into())));
-    let compose = |text: &str| Mode::Compose { review: "R-2".into(), text: text.into() };
+    assert_eq!(press(&mut app, "ja"), Some(Action::Open("R-1".into())));
+    assert_eq!(press(&mut app, "x"), Some(Action::Open("R-1".into())));
+    app.open(shown(), "+ zwei");
+    assert_eq!(press(&mut app, "a"), None);
+    assert!(matches!(&app.mode, Mode::Confirm { question, .. } if question == "Approve R-1? y/n"));
+    assert_eq!(press(&mut app, "y"), Some(Action::Approve(shown())));
+    app.open(shown(), "+ zwei");
+    assert_eq!(press(&mut app, "a\u{1b}"), None);
+    assert_eq!((&app.mode, app.message.as_str()), (&Mode::Browse, "not confirmed"));
+    app.open(shown(), "+ zwei");
+    assert_eq!(press(&mut app, "x"), Some(Action::Compose(Purpose::RequestChanges(shown()))));
+}
+
+#[test]
+fn a_text_is_sent_or_kept() {
+    let mut app = app();
+    let comment = || Purpose::Comment("R-2".into());
+    assert_eq!(press(&mut app, "c"), Some(Action::Compose(comment())));
+    let compose = |text: &str| Mode::Compose { purpose: comment(), text: text.into() };
     app.mode = compose("so ");
-    assert_eq!(press(&mut app, "why q?\n"), Some(Action::Comment("R-2".into(), "so why q?".into())));
+    assert_eq!(press(&mut app, "why q?\n"), Some(Action::Send(comment(), "so why q?".into())));
     app.mode = compose("");
     assert_eq!(press(&mut app, "  \n"), None, "an empty one is not sent");
     app.mode = compose("");
@@ -71,8 +82,10 @@ fn the_selection_stays_within_the_list() {
     app.update(BrokerState::default());
     assert_eq!(app.selected(Pane::Reviews), 0);
     assert_eq!(press(&mut app, "\n"), None);
-    app.open("R-1", "one\ntwo\u{1b}[2J\n");
+    app.open(shown(), "one\ntwo\u{1b}[2J\n");
     assert!(matches!(&app.mode, Mode::Detail { lines, .. } if lines.len() == 2 && !lines[1].contains('\u{1b}')));
-    assert_eq!(press(&mut app, "jjjjq"), None);
-    assert_eq!(app.mode, Mode::Browse);
+    for close in ["jjjjq", "\u{1b}"] {
+        app.open(shown(), "one\ntwo\n");
+        assert_eq!((press(&mut app, close), &app.mode), (None, &Mode::Browse), "{close:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Draws the screen of `countersign top` on the terminal.
 
-use super::app::{App, Mode, Pane};
+use super::app::{App, Mode, Pane, Purpose};
 use crate::{
     commands::event_history::event_text,
     render::{clipped, format_age, one_line, review::party, style},
@@ -15,14 +15,14 @@ use ratatui::{
     widgets::{Block, Clear, List, ListState, Paragraph, Wrap},
 };
 
-const KEYS: &str = " Tab pane  j/k move  Enter open  a approve  c comment  K stop reviewer  ? help  q quit";
+const KEYS: &str = " Tab pane  j/k move  Enter open  a x verdict  c comment  K stop reviewer  ? help  q quit";
 
 const HELP: &str = "\
 Tab, Shift+Tab   next, previous pane
 j, k, arrows     move          g, G   first, last
-Enter, o         open the review: proposal, discussion, issues
-a                approve it (asks first)
-c                comment on it
+Enter, o         open the review: proposal, discussion, issues, diff
+a, x             open it, then approve it (asks first), or request changes
+c                comment on it  Esc    close what is open, then quit
 K                stop the selected reviewer (asks first)
 r                refresh       q      quit
 
@@ -33,7 +33,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame) {
     let [head, body, foot] = areas.areas(frame.area());
     frame.render_widget(Line::from(header(app)).bold(), head);
     match &app.mode {
-        Mode::Detail { title, lines, first } => detail(frame, body, title, lines, *first),
+        Mode::Detail { shown, lines, first } => detail(frame, body, &shown.review, lines, *first),
         Mode::Browse | Mode::Help | Mode::Confirm { .. } | Mode::Compose { .. } => panes(app, frame, body),
     }
     if app.mode == Mode::Help {
@@ -56,8 +56,14 @@ fn header(app: &App) -> String {
 fn footer(app: &App) -> String {
     match &app.mode {
         Mode::Confirm { question, .. } => format!(" {question}"),
-        Mode::Compose { review, text } => format!(" comment on {review}: {text}▏  Enter sends, Esc keeps it"),
-        Mode::Detail { .. } => " j/k, Space move  q back".to_owned(),
+        Mode::Compose { purpose, text } => {
+            let what = match purpose {
+                Purpose::Comment(review) => format!("comment on {review}"),
+                Purpose::RequestChanges(shown) => format!("request changes to {}, because", shown.review),
+            };
+            format!(" {what}: {text}▏  Enter sends, Esc keeps it")
+        }
+        Mode::Detail { .. } => " j/k, Space move  a approve  x request changes  c comment  Esc back".to_owned(),
         Mode::Browse | Mode::Help if !app.message.is_empty() => format!(" {}", app.message),
         Mode::Browse | Mode::Help => KEYS.to_owned(),
     }

@@ -269,9 +269,17 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
     let reserved_for = |seat: &Seat| seat.reserved_at(tick).map(str::to_owned);
     let own =
         |(_, seat): &(usize, &Seat)| reserved_for(seat).is_some_and(|reviewer| is_same_identity(&reviewer, &claim.by));
-    let unreserved = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_none();
+    // A review that waits for an operator gets no reviewer of the pool.
+    let waits_for_operator = review.escalation().is_some();
+    let is_of_pool =
+        |seat: &Seat| claim.pool_personas.contains(&seat.persona) && seat.gave_up.is_none() && !waits_for_operator;
+    let unreserved = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_none() && !is_of_pool(seat);
     if let Some((index, seat)) = free().find(own).or_else(|| free().find(unreserved)) {
         return Ok(Admission::Free(index, seat));
+    }
+    if let Some((_, seat)) = free().find(|(_, seat)| reserved_for(seat).is_none()) {
+        let reviewer = format!("the pool's own {} reviewer", seat.persona);
+        return Err(Refusal::Reserved { number, reviewer });
     }
     if let Some(reviewer) = free().find_map(|(_, seat)| reserved_for(seat)) {
         return Err(Refusal::Reserved { number, reviewer });

@@ -16,7 +16,7 @@ use crate::{
 
 fn claim_with_head(check: DiffCheck, head: HeadCheck) -> Command {
     let check = Some(CheckedDiff { content_hash: hash(1), check, head: Some(head), rebased: None });
-    Command::Claim(ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check })
+    Command::Claim(ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check, pool_personas: Vec::new() })
 }
 
 /// A pending review whose proposer named the base.

@@ -307,6 +307,7 @@ impl Move {
                 ..revision(review)
             }),
             Self::Claim { by, persona, takes_over, checked, check, head } => Command::Claim(ClaimSeat {
+                pool_personas: Vec::new(),
                 by: (*by).into(),
                 persona: seat(*persona),
                 takes_over: *takes_over,
