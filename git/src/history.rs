@@ -246,6 +246,20 @@ impl Repository {
         Ok((output.success && output.overflow().is_none()).then(|| output.stdout().to_vec()))
     }
 
+    /// The commits, with all that these tips lead to, that change a file: each version of the file is in one of them.
+    pub async fn list_changes_of_file(&self, tips: &[String], path: &str) -> Result<Vec<String>, GitError> {
+        let mut input = String::new();
+        for id in tips {
+            self.0.check_id(Some(id))?;
+            input.push_str(&format!("{id}\n"));
+        }
+        let mut session = self.session().await?;
+        let git = session.scratch("listing the changes of a file").stdout_limit(usize::MAX).args(WITHOUT_COMMIT_GRAPH);
+        let git = git.args(["rev-list", "--full-history", "--stdin", "--", path]);
+        let output = session.run(git, &[input.as_bytes()]).await?;
+        Ok(output.text().lines().map(str::to_owned).collect())
+    }
+
     /// The commits that the refs of this repository lead to, except one ref.
     pub async fn ref_commits(&self, except: &str) -> Result<Vec<String>, GitError> {
         let mut session = self.session().await?;

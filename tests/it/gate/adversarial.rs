@@ -615,6 +615,63 @@ async fn a_part_of_commits_approved_together_does_not_become_a_branch() {
     }
 }
 
+/// A project waives the approval of pushes on one branch. What landed there is not approved for the others.
+#[tokio::test]
+async fn commits_of_a_branch_that_waives_approvals_do_not_reach_a_stricter_branch() {
+    let waiver = r#"{"tandem_enabled": true, "review": {"required_gates": []}}"#;
+    let arena = Arena::new().await;
+    let repo = arena.broker.repo();
+    arena.git(&["checkout", "--quiet", "-b", "lax"]);
+    repo.write(".planning/config.json", waiver);
+    repo.commit("waive");
+    approve(&arena.broker, json!({ "target": { "commit": "HEAD" } })).await;
+    assert_eq!(arena.git(&["push", "--quiet", "origin", "lax"]).code, 0);
+    repo.write("evil.txt", "evil\n");
+    let evil = repo.commit("evil");
+    arena.git(&["checkout", "--quiet", "main"]);
+    std::fs::remove_dir_all(arena.start.path().join("clone")).unwrap();
+    std::fs::remove_dir_all(arena.start.path().join("remote")).unwrap();
+    arena.save();
+    let tricks = [
+        "git push -q origin lax:main",
+        "git push -q origin lax lax:main",
+        "git push -q origin lax:new",
+        "git tag t lax; git push -q origin t",
+        "git tag -am t t lax; git push -q origin t",
+        "git reset -q --hard lax; git commit -q --no-verify --allow-empty -m x; git push -q origin main",
+        "git merge -q --no-ff --no-verify -m m lax; git push -q origin main",
+        "git push -q origin lax~1:refs/heads/other; git push -q origin lax:other; git push -q origin lax:main",
+        // The branch becomes strict again, by an approved commit on top of the others.
+        "git checkout -q lax; git rm -q .planning/config.json; git commit -q --no-verify -m strict; git push -q origin lax; git push -q origin lax:main",
+    ];
+    for on_server in [true, false] {
+        for fail in FAIL_MODES {
+            for line in tricks {
+                arena.reset();
+                if on_server {
+                    arena.install_on_server(fail);
+                } else {
+                    arena.install(fail);
+                }
+                let lands = arena.git(&["push", "--quiet", "origin", "lax"]);
+                assert_eq!(lands.code, 0, "the branch waives the approval: {}", lands.err);
+                let ended = attack(&arena, line, "");
+                for (name, id) in refs_in(arena.remote.path()) {
+                    let has_it = git(arena.remote.path(), &["merge-base", "--is-ancestor", &evil, &id]).code == 0;
+                    let is_lax = ["refs/heads/lax", "refs/heads/other"].contains(&&*name);
+                    assert!(is_lax || !has_it, "{line} {fail}: {name}\n{}{}", ended.out, ended.err);
+                }
+            }
+        }
+    }
+    // An approved commit of the branch still lands elsewhere.
+    arena.reset();
+    arena.install_on_server("");
+    approve(&arena.broker, json!({ "target": { "commit": &evil } })).await;
+    let pushed = arena.git(&["push", "--quiet", "origin", "lax", "lax:main"]);
+    assert_eq!(pushed.code, 0, "{}", pushed.err);
+}
+
 /// Command lines that an agent client must not run while an unapproved change is staged, after these settings.
 const AGENT_LINES: &[(&str, &str)] = &[
     ("true", "git commit -m x"),
