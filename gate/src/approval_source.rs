@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use git::Note;
 use store::read_only_database::ReadOnlyStore;
 
-use crate::receipt::{NOTES_REF, Receipt, ReceiptFault};
+use crate::receipt::{Envelope, NOTES_REF, Receipt, ReceiptFault};
 use crate::signers::{SIGNERS_FILE, Signers};
 use crate::{Approval, Candidate, CommitRange, Gate, GateError, NearMiss, ReviewSource};
 
@@ -109,10 +109,9 @@ impl Gate {
         }
         let mut checked: Vec<CheckedReceipt> = Vec::new();
         for blob in receipts.notes.iter().filter_map(|notes| notes.get(commit)).flatten() {
-            let note = self.git.read_note(blob).await?.unwrap_or_default();
-            checked.extend(note.lines().filter(|line| !line.is_empty()).map(|line| {
-                let envelope = serde_json::from_str(line).map_err(|_| ReceiptFault::Unreadable)?;
-                let receipt = receipts.signers.check(envelope)?;
+            let note = self.git.read_note(blob).await?;
+            checked.extend(note.iter().map(|line| {
+                let receipt = receipts.signers.check(Envelope::parse(line)?)?;
                 let named = receipt.statement.commit().unwrap_or_default();
                 if named != commit {
                     return Err(ReceiptFault::OtherCommit(named.to_owned()));
@@ -122,6 +121,15 @@ impl Gate {
         }
         receipts.checked.insert(commit.to_owned(), checked.clone());
         Ok(checked)
+    }
+
+    /// Whether a line of a note is a receipt that counts, or could: with the signature of a known key, where keys are known.
+    pub(crate) fn is_receipt(&self, line: &[u8]) -> bool {
+        let Ok(receipt) = Envelope::parse(line).and_then(Receipt::read) else { return false };
+        match &self.source {
+            ApprovalSource::Receipts(receipts) => receipts.signers.has_signed(&receipt.envelope),
+            ApprovalSource::None | ApprovalSource::Reviews(_) => true,
+        }
     }
 
     async fn load_notes(&mut self) -> Result<(), GateError> {

@@ -47,7 +47,7 @@ impl Receipt {
 
     /// Reads a line of a note.
     pub(crate) fn parse(line: &str) -> Result<Self, ReceiptFault> {
-        Self::read(serde_json::from_str(line).map_err(|_| ReceiptFault::Unreadable)?)
+        Self::read(Envelope::parse(line.as_bytes())?)
     }
 
     /// One line of JSON.

@@ -74,6 +74,12 @@ impl Signers {
         Ok(receipt)
     }
 
+    /// Whether one of the keys signed it, also one that was revoked since.
+    pub(crate) fn has_signed(&self, envelope: &Envelope) -> bool {
+        let is_good = |signature| self.keys.iter().any(|signer| envelope.is_signed_by(signature, &signer.key));
+        envelope.signatures.iter().any(is_good)
+    }
+
     /// Finds a signature of a key that counts. Returns when the key ended.
     fn check_signature(&self, envelope: &Envelope) -> Result<Option<Timestamp>, ReceiptFault> {
         let mut fault = ReceiptFault::Unsigned;
