@@ -149,9 +149,7 @@ impl ReviewerPool {
             let _ = self.write(None, Some(event)).await;
         }
         spawn_plan::remove_old_logs(self.settings().logs.clone());
-        for folder in [reviewer_workspaces::reviewer_folder, reviewer_workspaces::private_folder] {
-            reviewer_workspaces::remove(&folder(&self.settings().work_dir, &id));
-        }
+        remove_folders(&self.shared, &id);
     }
 
     async fn has_waiting_work(&self, project: Option<&str>) -> bool {
@@ -168,6 +166,18 @@ impl ReviewerPool {
                 tracing::error!(%error, "cannot record an event of the pool");
             }
         })
+    }
+}
+
+/// Takes back what a reviewer got that could not be started: its credential and its folders.
+pub(crate) fn discard(shared: &Shared, id: &str) {
+    shared.credentials.revoke(id);
+    remove_folders(shared, id);
+}
+
+fn remove_folders(shared: &Shared, id: &str) {
+    for folder in [reviewer_workspaces::reviewer_folder, reviewer_workspaces::private_folder] {
+        reviewer_workspaces::remove(&folder(&shared.settings.pool.work_dir, id));
     }
 }
 

@@ -4,6 +4,7 @@ use super::{
     PoolSettings,
     assigned_seat::AssignedSeat,
     dedicated::{Dedicated, session_lost},
+    exited_reviewers,
     one_shot::OneShot,
     reviewer_actor::Assignment,
     reviewer_registry::{Progress, SharedProgress},
@@ -78,7 +79,9 @@ impl SpawnPlan {
             prompt,
         };
         let spec = launch.process_spec(&settings.runtime, |name: &str| std::env::var(name).ok());
-        let spec = settings.confine(spec, &settings.runtime, &row.id)?;
+        let spec = settings
+            .confine(spec, &settings.runtime, &row.id)
+            .inspect_err(|_| exited_reviewers::discard(shared, &row.id))?;
         Ok(Self {
             row,
             progress: SharedProgress::default(),
