@@ -19,7 +19,7 @@ use actors::{
 };
 use anyhow::{Context as _, anyhow};
 use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
-use config::{Auth, Config, LocalUsers, LockError, LogFormat, SandboxMode, data_dir::open_private};
+use config::{Auth, Config, LocalUsers, LockError, LogFormat, ProofKey, SandboxMode, data_dir::open_private};
 use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
 use sandbox::Support;
@@ -30,6 +30,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use store::new_secret;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -85,8 +86,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         claim_lease: config.claims.lease,
     };
     let broker = started.running.broker.clone();
-    let identity =
-        Arc::new(BrokerIdentity::new(broker.reader().find_database_id().await?, args.demo, started.folder()));
+    let (database_id, proof_key) = (broker.reader().find_database_id().await?, ProofKey::new(new_secret()));
+    let identity = BrokerIdentity::new(database_id, proof_key.clone(), args.demo, started.folder());
+    let identity = Arc::new(identity);
     let events = Events::start(&broker, &config.events, Arc::clone(&identity));
     let webhooks = Webhooks::start(&broker, &config)?;
     let service = Service::new(
@@ -121,7 +123,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let mut server = tokio::spawn(http::serve(listener, app, limits, Arc::clone(&activity), stop.clone()));
     let url = format!("http://{}", client_address(address));
     let operator = started.running.broker.credentials().issue_local_operator();
-    let announced = lock.announce(&url, &operator).context("cannot write the address of the broker");
+    let announced = lock.announce(&url, &operator, &proof_key).context("cannot write the address of the broker");
     announced.map_err(|error| explain_full_disk(error, data_dir))?;
     match config.log.format {
         LogFormat::Text => banner(&url, &started, &config),

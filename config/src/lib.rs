@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub mod data_dir;
 mod default_panel;
 mod error;
+mod lock_holder;
 mod merge;
 mod personas;
 pub mod planning_config;
@@ -30,7 +31,7 @@ mod sources;
 mod validate;
 mod webhooks;
 
-pub use data_dir::{DataDir, DataDirLock, LockError, RegisteredProject, RunningBroker};
+pub use data_dir::{DataDir, DataDirLock, LockError, ProofKey, RegisteredProject, RunningBroker};
 pub use error::{ConfigError, Origin};
 pub use merge::Loaded;
 pub use reviewer_pool::{Pool, SandboxMode};
