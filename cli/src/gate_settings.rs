@@ -58,6 +58,7 @@ impl From<GateError> for GateFailure {
             | GateError::NoBroker(_)
             | GateError::Keys(_)
             | GateError::Signers(_)
+            | GateError::SshKeygenMissing
             | GateError::Git(GitError::Missing { .. }) => Self::Unavailable(error.into()),
             GateError::Git(_)
             | GateError::Staged(_)
@@ -70,6 +71,7 @@ impl From<GateError> for GateFailure {
             | GateError::AlreadyReverted(_)
             | GateError::BrokerRefused { .. }
             | GateError::Receipt(_)
+            | GateError::SshKeygen(_)
             | GateError::UnknownKey(_) => Self::Unreadable(error.into()),
         }
     }

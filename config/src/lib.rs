@@ -181,6 +181,8 @@ pub struct GateDefaults {
     pub fail: FailMode,
     pub exempt: Globs,
     pub receipt: ReceiptKind,
+    /// The user signs votes with an SSH key.
+    pub sign_votes: bool,
 }
 
 /// What a hook does if the gate cannot decide.

@@ -171,6 +171,7 @@ pub(crate) const RULES: &[Rule] = &[
     // An agent must not exempt its own changes.
     rule("gate.exempt", Globs, OperatorOnly),
     rule("gate.receipt", OneOf(&["none", "note", "trailer"]), ProjectSets),
+    rule("gate.sign_votes", Bool, OperatorOnly),
     // These settings decide what runs, with which rights and at what cost.
     rule("pool.enabled", Bool, OperatorOnly),
     rule("pool.runtime", RUNTIME, OperatorOnly),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use git::Note;
 use store::read_only_database::ReadOnlyStore;
 
-use crate::receipt::{Envelope, NOTES_REF, Receipt, ReceiptFault};
+use crate::receipt::{NOTES_REF, Receipt, ReceiptFault};
 use crate::signers::{SIGNERS_FILE, Signers};
 use crate::{Approval, Candidate, CommitRange, Gate, GateError, NearMiss, ReviewSource};
 
@@ -21,7 +21,7 @@ pub enum ApprovalSource {
 
 /// The receipts of a repository and whose signatures count.
 pub struct SignedReceipts {
-    signers: Signers,
+    pub(crate) signers: Signers,
     /// The blobs of the notes of each commit. `None` until they are listed.
     notes: Option<HashMap<String, Vec<String>>>,
     checked: HashMap<String, Vec<CheckedReceipt>>,
@@ -107,25 +107,25 @@ impl Gate {
         if let Some(checked) = receipts.checked.get(commit) {
             return Ok(checked.clone());
         }
+        let blobs = receipts.notes.as_ref().and_then(|notes| notes.get(commit)).cloned().unwrap_or_default();
         let mut checked: Vec<CheckedReceipt> = Vec::new();
-        for blob in receipts.notes.iter().filter_map(|notes| notes.get(commit)).flatten() {
-            let note = self.git.read_note(blob).await?;
-            checked.extend(note.iter().map(|line| {
-                let receipt = receipts.signers.check(Envelope::parse(line)?)?;
-                let named = receipt.statement.commit().unwrap_or_default();
-                if named != commit {
-                    return Err(ReceiptFault::OtherCommit(named.to_owned()));
-                }
-                Ok(Box::new(receipt))
-            }));
+        for blob in &blobs {
+            for line in self.git.read_note(blob).await? {
+                let receipt = self.check_receipt(&line).await?;
+                checked.push(receipt.and_then(|receipt| match receipt.statement.commit() {
+                    Some(named) if named == commit => Ok(receipt),
+                    named => Err(ReceiptFault::OtherCommit(named.unwrap_or_default().to_owned())),
+                }));
+            }
         }
+        let ApprovalSource::Receipts(receipts) = &mut self.source else { return Ok(checked) };
         receipts.checked.insert(commit.to_owned(), checked.clone());
         Ok(checked)
     }
 
     /// Whether a line of a note is a receipt that counts, or could: with the signature of a known key, where keys are known.
     pub(crate) fn is_receipt(&self, line: &[u8]) -> bool {
-        let Ok(receipt) = Envelope::parse(line).and_then(Receipt::read) else { return false };
+        let Ok(receipt) = Receipt::parse(line) else { return false };
         match &self.source {
             ApprovalSource::Receipts(receipts) => receipts.signers.has_signed(&receipt.envelope),
             ApprovalSource::None | ApprovalSource::Reviews(_) => true,

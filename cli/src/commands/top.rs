@@ -51,7 +51,8 @@ pub(crate) async fn run(identity: IdentityArgs) -> Result<(), CliError> {
     }
     // Restores the terminal after a panic too.
     let mut terminal = ratatui::init();
-    let mut screen = Screen { app: App::new(state), draft: None, data_dir: identity.broker.data_dir()? };
+    let (data_dir, signs_votes) = (identity.broker.data_dir()?, identity.broker.signs_votes()?);
+    let mut screen = Screen { app: App::new(state), draft: None, data_dir, signs_votes };
     let result = screen.watch(&caller, &mut terminal).await;
     ratatui::restore();
     // The screen ended while a comment was written.
@@ -68,6 +69,8 @@ struct Screen {
     /// Where the comment that is being written is kept.
     draft: Option<Draft>,
     data_dir: DataDir,
+    /// Votes must be signed, for which there may be a question to the user.
+    signs_votes: bool,
 }
 
 impl Screen {
@@ -113,7 +116,13 @@ impl Screen {
             }
             Action::Approve(id) => {
                 let review = caller.review(id.clone()).await?;
-                respond::submit(caller, &review, None, VerdictRequest::new("", Verdict::Approved)).await?;
+                if self.signs_votes {
+                    return Err(anyhow!(
+                        "a vote must be signed (gate.sign_votes); run `countersign respond {id} --approve`"
+                    )
+                    .into());
+                }
+                respond::submit(caller, &review, None, VerdictRequest::new("", Verdict::Approved), None).await?;
                 Some(format!("approved {id}"))
             }
             Action::Comment(id, text) => {
