@@ -19,11 +19,14 @@ use actors::{
 };
 use anyhow::{Context as _, anyhow};
 use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
-use config::{Auth, Config, LocalUsers, LockError, LogFormat, ProofKey, SandboxMode, data_dir::open_private};
+use config::{
+    Auth, Config, LocalUsers, LockError, LogFormat, ProofKey, ReviewerCopy, SandboxMode, data_dir::open_private,
+};
 use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
 use sandbox::Support;
 use std::{
+    collections::BTreeSet,
     io::{self, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
@@ -269,9 +272,15 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         logs: config.server.data_dir.reviewers(),
         work_dir: pool.work_dir.clone().unwrap_or_else(|| config.server.data_dir.beside_for_reviewers()),
         confinement: confinement(config),
+        writable_copies: writable_copies(config),
         mcp_url: format!("http://{}{}", client_address(address), Endpoint::Reviewer.path()),
         shim: own_executable(),
     })
+}
+
+fn writable_copies(config: &Config) -> BTreeSet<String> {
+    let writable = config.projects.iter().filter(|(_, project)| project.reviewer_copy == ReviewerCopy::Writable);
+    writable.map(|(name, _)| name.clone()).collect()
 }
 
 fn confinement(config: &Config) -> Confinement {

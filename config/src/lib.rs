@@ -209,6 +209,18 @@ pub struct Project {
     /// Whether git filters of the project may run when a diff is checked.
     #[serde(default)]
     pub trusted: bool,
+    /// What the reviewers of the pool may do with their copy of the project.
+    #[serde(default)]
+    pub reviewer_copy: ReviewerCopy,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewerCopy {
+    #[default]
+    ReadOnly,
+    /// Change it, and run tests in it. It has a repository of its own.
+    Writable,
 }
 
 impl Config {

@@ -199,6 +199,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("pool.workspace_wsl_path", Optional(&LINUX_PATH), OperatorOnly),
     rule("projects.*.path", FOLDER, OperatorOnly),
     rule("projects.*.trusted", Bool, OperatorOnly),
+    rule("projects.*.reviewer_copy", OneOf(&["read_only", "writable"]), OperatorOnly),
 ];
 
 /// The settings of a persona's file.

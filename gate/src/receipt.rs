@@ -47,7 +47,7 @@ impl Receipt {
 
     /// Reads a line of a note.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, ReceiptFault> {
-        Self::read(serde_json::from_slice(line).map_err(|_| ReceiptFault::Unreadable)?)
+        Self::read(Envelope::parse(line)?)
     }
 
     /// One line of JSON.

@@ -1,8 +1,12 @@
+use domain::content::ContentHash;
+use domain::verdict::Verdict;
+use domain::vote_signature::VoteStatement;
 use jiff::Timestamp;
 
 use super::dsse::{PAYLOAD_TYPE, pre_authentication_encoding};
 use super::{Envelope, Receipt, ReceiptFault, Statement};
-use crate::{Signers, SigningKeys};
+use crate::ssh_signatures::is_signed_by;
+use crate::{GateError, Signers, SigningKeys, SshKey};
 
 const DOCUMENT: &str = include_str!("../../docs/receipts.md");
 
@@ -75,6 +79,32 @@ fn the_documented_vector_is_what_the_program_signs() {
     assert_eq!(serde_json::to_string(&statement).unwrap(), vector.payload, "the program writes the same fields");
     assert_eq!(Receipt::parse(vector.envelope.as_bytes()).unwrap().statement, statement);
     check(&vector.signers("personas = [\"security\"]", ""), vector.envelope()).unwrap();
+}
+
+#[tokio::test]
+async fn the_documented_signature_of_a_vote_is_good() {
+    let (_, section) = DOCUMENT.split_once("## Signature of a vote").unwrap();
+    let blocks: Vec<String> = section.split("```").skip(1).step_by(2).map(without_first_line).collect();
+    let [key, line, signature, _] = blocks.as_slice() else { panic!("four blocks, not {}", blocks.len()) };
+    let statement: serde_json::Value = serde_json::from_str(line).unwrap();
+    let content_hash = ContentHash(statement["contentHash"].as_str().unwrap().to_owned());
+    let review = serde_json::from_value(statement["review"].clone()).unwrap();
+    let at = statement["at"].as_str().unwrap().parse().unwrap();
+    let made = VoteStatement::new((review, 2, &content_hash), ("security", "ada"), Verdict::Approved, at);
+    assert_eq!(String::from_utf8(made.to_bytes()).unwrap(), *line, "the program signs this line");
+    let keys = [SshKey::try_from(key.trim().to_owned()).unwrap()];
+    let folder = tempfile::tempdir().unwrap();
+    let is_good = async |line: &[u8]| is_signed_by(&keys, line, signature, folder.path()).await;
+    match is_good(line.as_bytes()).await {
+        Err(GateError::SshKeygenMissing) => panic!("this test needs ssh-keygen in PATH: install OpenSSH"),
+        result => assert!(result.unwrap()),
+    }
+    assert!(!is_good(line.trim_end().as_bytes()).await.unwrap(), "the newline counts");
+    assert!(!is_good(line.replace("security", "general").as_bytes()).await.unwrap());
+}
+
+fn without_first_line(block: &str) -> String {
+    block.split_once('\n').unwrap().1.to_owned()
 }
 
 #[test]

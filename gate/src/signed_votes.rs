@@ -4,7 +4,7 @@
 use domain::vote_signature::VoteStatement;
 use git::GitError;
 
-use crate::receipt::{ApprovedReview, Receipt, ReceiptFault, SeatVote, Statement};
+use crate::receipt::{ApprovedReview, Envelope, Receipt, ReceiptFault, SeatVote, Statement};
 use crate::{ApprovalSource, Gate, GateError};
 
 impl Gate {
@@ -12,7 +12,7 @@ impl Gate {
     pub(crate) async fn check_receipt(&self, line: &[u8]) -> Result<Result<Box<Receipt>, ReceiptFault>, GateError> {
         let ApprovalSource::Receipts(receipts) = &self.source else { return Ok(Err(ReceiptFault::Missing)) };
         let signers = &receipts.signers;
-        let receipt = match Receipt::parse(line).and_then(|receipt| signers.check_key(receipt.envelope)) {
+        let receipt = match Envelope::parse(line).and_then(|envelope| signers.check_key(envelope)) {
             Ok(receipt) => receipt,
             Err(fault) => return Ok(Err(fault)),
         };

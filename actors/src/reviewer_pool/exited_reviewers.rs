@@ -274,7 +274,8 @@ pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
         tracing::warn!(reviewers = reviewers.len(), killed, "cleaned up reviewers of an earlier run");
     }
     // Awaited, so that it does not remove the folder of a new reviewer.
-    for root in [reviewer_workspaces::root(folder), reviewer_workspaces::private_root(folder)] {
+    let roots = [reviewer_workspaces::root, reviewer_workspaces::private_root, reviewer_workspaces::drafts];
+    for root in roots.map(|root| root(folder)) {
         let _ = reviewer_workspaces::delete(root).await;
     }
     remove_deserted_sessions(shared).await;

@@ -80,7 +80,7 @@ impl SpawnPlan {
         };
         let spec = launch.process_spec(&settings.runtime, |name: &str| std::env::var(name).ok());
         let spec = settings
-            .confine(spec, &settings.runtime, &row.id)
+            .confine(spec, &settings.runtime, &row)
             .inspect_err(|_| exited_reviewers::discard(shared, &row.id))?;
         Ok(Self {
             row,

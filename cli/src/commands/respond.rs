@@ -66,8 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     counter_patch: Option<PathBuf>,
     /// Sign the vote with an SSH key: this file, else git's user.signingkey [default: gate.sign_votes]
-    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    sign: Option<PathBuf>,
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true)]
+    sign: Option<Option<PathBuf>>,
     /// Seat to take, if there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
@@ -135,7 +135,7 @@ impl Args {
 
     /// The key with which the vote is signed. `None` if it is not to be signed.
     async fn find_key(&self, dir: &Path) -> Result<Option<SshKey>, CliError> {
-        let given = self.sign.as_deref().filter(|file| !file.as_os_str().is_empty());
+        let given = self.sign.as_ref().and_then(Option::as_deref);
         if self.sign.is_none() && !self.review.broker().signs_votes()? {
             return Ok(None);
         }

@@ -298,6 +298,39 @@ const COMMITS: &[(&str, &str)] = &[
     ),
 ];
 
+/// `docs/hostile-cases.md` says which tests cover which case.
+#[test]
+fn every_documented_case_has_its_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut folders, mut sources) = (vec![root.join("tests/it"), root.join("domain/src")], String::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(entry.path()),
+                false if entry.path().extension().is_some_and(|kind| kind == "rs") => {
+                    sources.push_str(&std::fs::read_to_string(entry.path()).unwrap());
+                }
+                false => {}
+            }
+        }
+    }
+    let lines: Vec<&str> = COMMITS.iter().chain(PUSHES).map(|(name, _)| *name).collect();
+    let document = std::fs::read_to_string(root.join("docs/hostile-cases.md")).unwrap();
+    let rows = document.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).skip(1);
+    let mut named = 0;
+    for (case, tests) in rows {
+        let quoted = |mark: char| tests.split(mark).skip(1).step_by(2);
+        let (lacks_line, lacks_test) = (
+            quoted('"').find(|name| !lines.contains(name)),
+            quoted('`').find(|name| !sources.contains(&format!("fn {name}("))),
+        );
+        assert_eq!((lacks_line, lacks_test), (None, None), "{case}");
+        assert!(tests.contains(['"', '`']), "{case} has no test");
+        named += 1;
+    }
+    assert!(named > 25 && lines.len() * 2 + AGENT_LINES.len() > 100, "{named}");
+}
+
 #[tokio::test]
 async fn no_setting_or_variable_lets_an_unapproved_commit_pass() {
     let arena = Arena::new().await;

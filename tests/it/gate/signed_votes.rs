@@ -62,7 +62,7 @@ impl Scene {
         for (name, key) in people {
             text.push_str(&format!("[[people]]\nname = \"{name}\"\nssh_keys = [\"{key}\"]\n"));
         }
-        let file = self.machine.path().join("signers.toml");
+        let (_, file) = tempfile::NamedTempFile::new_in(self.machine.path()).unwrap().keep().unwrap();
         std::fs::write(&file, text).unwrap();
         file
     }
