@@ -4,6 +4,7 @@
 use domain::vote_signature::VoteStatement;
 use git::GitError;
 
+use crate::approval_search::is_without_place;
 use crate::receipt::{ApprovedReview, Envelope, Receipt, ReceiptFault, SeatVote, Statement};
 use crate::{ApprovalSource, Gate, GateError};
 
@@ -62,7 +63,8 @@ impl Gate {
     async fn is_signed_content(&self, statement: &Statement) -> Result<bool, GateError> {
         let predicate = &statement.predicate;
         let (Some(content), Some(tree)) = (&predicate.review.content, statement.tree()) else { return Ok(false) };
-        if content.hash() != predicate.review.content_hash {
+        let has_no_place = is_without_place(&content.diff, content.base.as_deref(), predicate.parent.as_deref());
+        if content.hash() != predicate.review.content_hash || has_no_place {
             return Ok(false);
         }
         match self.git.differing_files(predicate.parent.as_deref(), &content.diff, tree).await {
