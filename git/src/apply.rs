@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::Arc;
 
 use domain::diff::{ApplyPart, ZeroContext, apply_parts};

@@ -296,6 +296,31 @@ const COMMITS: &[(&str, &str)] = &[
         "an alternate",
         "mkdir -p ../alt; echo ../../../alt >.git/objects/info/alternates; git commit -qam evil; rm .git/objects/info/alternates",
     ),
+    ("few open files", "(ulimit -n 12; git commit -qam evil)"),
+    ("an index of version 4", "git update-index --index-version 4; git commit -qam evil"),
+    ("index.skipHash", "git config index.skipHash true; git add .; git commit -qm evil"),
+    (
+        "a sparse index",
+        "mkdir d; echo x >d/x; git add d; git commit -q --no-verify -m d; git reset -q --soft HEAD~1; git config index.sparse true; git sparse-checkout set --cone --sparse-index nothing; git commit -qam evil",
+    ),
+    ("reftable", "git refs migrate --ref-format=reftable; git commit -qam evil; git refs migrate --ref-format=files"),
+    ("GIT_COMMON_DIR", "GIT_COMMON_DIR=$PWD/.git git commit -qam evil"),
+    (
+        "a squashed branch",
+        "git stash -q; git checkout -q -b side; git stash pop -q; git commit -q --no-verify -am side; git checkout -q main; git merge -q --squash side; git commit -qm evil",
+    ),
+    (
+        "a cherry-pick",
+        "git stash -q; git checkout -q -b side; git stash pop -q; git commit -q --no-verify -am side; git checkout -q main; git cherry-pick -n side; git rev-parse side >.git/CHERRY_PICK_HEAD; git commit -qm evil",
+    ),
+    (
+        "a broken merge head",
+        "git add .; echo garbage >.git/MERGE_HEAD; git commit -qm evil; rm -f .git/MERGE_HEAD; git commit -qm evil",
+    ),
+    (
+        "a graft beside a commit graph",
+        "git commit-graph write --reachable; echo \"$(git rev-parse HEAD) $(git rev-parse HEAD)\" >.git/info/grafts; git commit -qam evil",
+    ),
 ];
 
 /// `docs/hostile-cases.md` says which tests cover which case.
@@ -544,6 +569,94 @@ const PUSHES: &[(&str, &str)] = &[
     ("a mode", "git update-index --chmod=+x greeting.txt; git commit -q --no-verify -m evil; git push -q origin main"),
     ("an empty file", "touch empty; git add .; git commit -q --no-verify -m evil; git push -q origin main"),
     ("an empty push option", "evil; git push -q -o x origin main; git push -q origin main"),
+    (
+        "another remote to ask by XDG_CONFIG_HOME",
+        "evil; git init -q --bare ../fake3; git push -q --no-verify ../fake3 main; mkdir -p ../xdg/git; printf '[url \"%s\"]\\n\\tinsteadOf = %s\\n[url \"%s/.\"]\\n\\tpushInsteadOf = zzz:\\n' $PWD/../fake3 $REMOTE $REMOTE >../xdg/git/config; git remote add p zzz:; XDG_CONFIG_HOME=$PWD/../xdg git push -q p main:new",
+    ),
+    ("few open files", "evil; (ulimit -n 12; git push -q origin main)"),
+    (
+        "a ref that looks like receipts",
+        "evil; git push -q origin HEAD:refs/heads/refs/notes/countersign; git push -q origin HEAD:refs/notes/Countersign; git push -q origin HEAD:refs/notes/countersign/x",
+    ),
+    (
+        "a commit and its revert on a branch that is deleted",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main:z; git push -q origin :z; git push -q origin main~1:main",
+    ),
+    (
+        "a crafted commit with two trees",
+        "evil; c=$(printf 'tree %s\\ntree %s\\nparent %s\\nauthor T <t@e> 1 +0000\\ncommitter T <t@e> 1 +0000\\n\\nx\\n' $(git rev-parse main^{tree} main~1^{tree} main~1) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a crafted commit with two trees, the good one first",
+        "evil; c=$(printf 'tree %s\\ntree %s\\nparent %s\\nauthor T <t@e> 1 +0000\\ncommitter T <t@e> 1 +0000\\n\\nx\\n' $(git rev-parse main~1^{tree} main^{tree} main~1) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a crafted commit with a parent after its author",
+        "evil; c=$(printf 'tree %s\\nauthor T <t@e> 1 +0000\\nparent %s\\ncommitter T <t@e> 1 +0000\\n\\nx\\n' $(git rev-parse main^{tree} main) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a crafted commit with an encoding and a NUL",
+        "evil; c=$(printf 'tree %s\\nparent %s\\nauthor T <t@e> 1 +0000\\ncommitter T <t@e> 1 +0000\\nencoding UTF-16\\n\\nx\\0y\\n' $(git rev-parse main^{tree} main~1) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a crafted commit without an author",
+        "evil; c=$(printf 'tree %s\\nparent %s\\n\\nx\\n' $(git rev-parse main^{tree} main~1) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a tree with a .git in it",
+        "b=$(echo evil | git hash-object -w --stdin); t=$(printf '100644 blob %s\\t.GIT\\n' $b | git mktree); git push -q origin $(git commit-tree $t -p main -m x):refs/heads/z",
+    ),
+    ("a symbolic ref", "evil; git symbolic-ref refs/heads/s refs/heads/main; git push -q origin s"),
+    (
+        "branches with strange names",
+        "evil; git push -q origin HEAD:refs/heads/HEAD; git push -q origin HEAD:refs/heads/é; git push -q origin HEAD:refs/heads/-x",
+    ),
+    ("reftable", "git refs migrate --ref-format=reftable; evil; git push -q origin main"),
+    (
+        "a compatible object format",
+        "git config core.repositoryformatversion 1; git config extensions.compatObjectFormat sha256; evil; git push -q origin main",
+    ),
+    (
+        "a partial clone",
+        "git config core.repositoryformatversion 1; git config extensions.partialClone origin; git config remote.origin.promisor true; evil; git push -q origin main",
+    ),
+    (
+        "another upload-pack on the line",
+        "evil; git init -q --bare ../fake4; git push -q --no-verify ../fake4 main; printf '#!/bin/sh\\nexec git-upload-pack %s\\n' $PWD/../fake4 >../up; chmod +x ../up; git config remote.origin.uploadpack $PWD/../up; git push -q origin main:new",
+    ),
+    (
+        "alternates",
+        "evil; git clone -q --bare . ../other; echo $PWD/../other/objects >.git/objects/info/alternates; git push -q origin main",
+    ),
+    (
+        "a worktree config",
+        "git config extensions.worktreeConfig true; git config --worktree core.bare true; evil; git push -q origin main; git -c core.bare=false push -q origin main",
+    ),
+    (
+        "a broken HEAD",
+        "evil; echo 'ref: refs/heads/nothing' >.git/HEAD; git push -q origin main; echo garbage >.git/HEAD; git push -q origin main",
+    ),
+    (
+        "quarantine variables",
+        "evil; GIT_QUARANTINE_PATH=/nowhere GIT_OBJECT_DIRECTORY=$PWD/.git/objects git push -q origin main",
+    ),
+    (
+        "push options of the caller",
+        "evil; GIT_PUSH_OPTION_COUNT=1 GIT_PUSH_OPTION_0=skip COUNTERSIGN_PROJECT=other git push -q origin main",
+    ),
+    ("two pushes at once", "evil; git push -q origin main & git push -q origin main:refs/heads/y & wait"),
+    (
+        "a tag with the name of a branch",
+        "evil; git tag main; git push -q origin refs/tags/main:refs/heads/main; git push -q origin refs/tags/main",
+    ),
+    (
+        "a hidden submodule",
+        "git init -q ../sub; git -C ../sub commit -q --allow-empty -m s; git update-index --add --cacheinfo 160000,$(git -C ../sub rev-parse HEAD),sub; git commit -q --no-verify -m s; git push -q --recurse-submodules=no origin main",
+    ),
+    (
+        "settings in another case",
+        "mkdir .Planning; echo '{\"review\":{\"required_gates\":[]}}' >.Planning/Config.json; git add .; evil; git push -q origin main",
+    ),
 ];
 
 fn attack(arena: &Arena, line: &str, options: &str) -> CommandOutput {
