@@ -1,6 +1,7 @@
 //! The version of the running broker and the id of its database. An open page notices by them that the broker was
 //! updated, or that another database is at its address.
 
+use config::ProofKey;
 use std::path::PathBuf;
 use tokio::sync::OnceCell;
 
@@ -9,6 +10,8 @@ pub struct BrokerIdentity {
     pub build: &'static str,
     /// Identifies the database.
     pub database_id: String,
+    /// Only a reader of the data folder knows it too.
+    pub proof_key: ProofKey,
     /// The broker plays the demo and keeps nothing.
     pub is_demo: bool,
     /// The folder whose git settings may name the user.
@@ -17,8 +20,8 @@ pub struct BrokerIdentity {
 }
 
 impl BrokerIdentity {
-    pub fn new(database_id: String, is_demo: bool, folder: PathBuf) -> Self {
-        Self { build: ui::BUILD, database_id, is_demo, folder, user_name: OnceCell::new() }
+    pub fn new(database_id: String, proof_key: ProofKey, is_demo: bool, folder: PathBuf) -> Self {
+        Self { build: ui::BUILD, database_id, proof_key, is_demo, folder, user_name: OnceCell::new() }
     }
 
     /// The name under which the commands of the broker's user act. Looked up once, when a page first asks for it.

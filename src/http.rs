@@ -33,7 +33,7 @@ use ::api::{
 use axum::{
     Router,
     body::Body,
-    extract::{Request, State},
+    extract::{Query, Request, State},
     http::StatusCode,
     middleware,
     response::Response,
@@ -46,6 +46,7 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
+use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -222,9 +223,15 @@ fn with_parse_error(response: Response) -> Response {
     with_json(StatusCode::BAD_REQUEST, &json!({ "jsonrpc": "2.0", "id": null, "error": error }))
 }
 
-/// Names the service, so that another program on the same port is not mistaken for the broker.
-async fn healthz(State(identity): State<Arc<BrokerIdentity>>) -> Response {
-    let body = json!({
+#[derive(Deserialize)]
+struct HealthQuery {
+    challenge: Option<String>,
+}
+
+/// Names the service, so that another program on the same port is not mistaken for the broker. With a challenge, the broker
+/// also proves that it is the one of its data folder.
+async fn healthz(State(identity): State<Arc<BrokerIdentity>>, Query(query): Query<HealthQuery>) -> Response {
+    let mut body = json!({
         "status": "ok",
         "service": "countersign",
         "version": env!("CARGO_PKG_VERSION"),
@@ -232,6 +239,9 @@ async fn healthz(State(identity): State<Arc<BrokerIdentity>>) -> Response {
         "build": identity.build,
         "database_id": identity.database_id,
     });
+    if let Some(challenge) = query.challenge {
+        body["proof"] = identity.proof_key.proof(&challenge).into();
+    }
     with_json(StatusCode::OK, &body)
 }
 

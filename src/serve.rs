@@ -19,17 +19,21 @@ use actors::{
 };
 use anyhow::{Context as _, anyhow};
 use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
-use config::{Auth, Config, LocalUsers, LockError, LogFormat, SandboxMode, data_dir::open_private};
+use config::{
+    Auth, Config, LocalUsers, LockError, LogFormat, ProofKey, ReviewerCopy, SandboxMode, data_dir::open_private,
+};
 use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
 use sandbox::Support;
 use std::{
+    collections::BTreeSet,
     io::{self, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
+use store::new_secret;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -85,8 +89,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         claim_lease: config.claims.lease,
     };
     let broker = started.running.broker.clone();
-    let identity =
-        Arc::new(BrokerIdentity::new(broker.reader().find_database_id().await?, args.demo, started.folder()));
+    let (database_id, proof_key) = (broker.reader().find_database_id().await?, ProofKey::new(new_secret()));
+    let identity = BrokerIdentity::new(database_id, proof_key.clone(), args.demo, started.folder());
+    let identity = Arc::new(identity);
     let events = Events::start(&broker, &config.events, Arc::clone(&identity));
     let webhooks = Webhooks::start(&broker, &config)?;
     let service = Service::new(
@@ -121,7 +126,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let mut server = tokio::spawn(http::serve(listener, app, limits, Arc::clone(&activity), stop.clone()));
     let url = format!("http://{}", client_address(address));
     let operator = started.running.broker.credentials().issue_local_operator();
-    let announced = lock.announce(&url, &operator).context("cannot write the address of the broker");
+    let announced = lock.announce(&url, &operator, &proof_key).context("cannot write the address of the broker");
     announced.map_err(|error| explain_full_disk(error, data_dir))?;
     match config.log.format {
         LogFormat::Text => banner(&url, &started, &config),
@@ -269,9 +274,15 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         logs: config.server.data_dir.reviewers(),
         work_dir: pool.work_dir.clone().unwrap_or_else(|| config.server.data_dir.beside_for_reviewers()),
         confinement: confinement(config),
+        writable_copies: writable_copies(config),
         mcp_url: format!("http://{}{}", client_address(address), Endpoint::Reviewer.path()),
         shim: own_executable(),
     })
+}
+
+fn writable_copies(config: &Config) -> BTreeSet<String> {
+    let writable = config.projects.iter().filter(|(_, project)| project.reviewer_copy == ReviewerCopy::Writable);
+    writable.map(|(name, _)| name.clone()).collect()
 }
 
 fn confinement(config: &Config) -> Confinement {

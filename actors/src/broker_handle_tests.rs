@@ -14,7 +14,7 @@ use domain::{
     size_limits::Limits,
     waiting_on::Asker,
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 use testkit::proposer;
 
 const LONG: Duration = Duration::from_secs(600);
@@ -43,6 +43,7 @@ fn settings(folder: &Path) -> Settings {
         logs: folder.join("reviewers"),
         work_dir: folder.join("reviewers"),
         confinement: Confinement::Off,
+        writable_copies: BTreeSet::new(),
         mcp_url: "http://127.0.0.1:1/mcp/reviewer".into(),
         shim: folder.join("shim"),
     };

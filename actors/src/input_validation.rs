@@ -12,6 +12,7 @@ use domain::{
     size_limits::Limits,
     text::is_hidden,
     verdict::{ReviewMetrics, VerdictRequest},
+    vote_signature::has_signature_form,
 };
 use std::borrow::Cow;
 use store::{SECRET_DIGITS, SECRET_PREFIX};
@@ -234,6 +235,19 @@ pub(crate) fn check_metrics(metrics: Option<&ReviewMetrics>) -> Checked {
     match metrics.and_then(|metrics| metrics.cost_usd) {
         Some(cost) if !(0.0..=MAX_COST_USD).contains(&cost) => {
             Err(invalid("metrics.cost_usd", format!("is {cost}; allowed: 0 to {MAX_COST_USD}")))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+pub(crate) fn check_signature(request: &VerdictRequest) -> Checked {
+    match &request.signature {
+        Some(_) if !request.verdict.is_vote() => {
+            Err(invalid("signature", "is only for a vote, not for a comment".to_owned()))
+        }
+        Some(signature) if !has_signature_form(&signature.ssh) => {
+            let problem = "is not an SSH signature; `countersign respond --sign` makes one";
+            Err(invalid("signature.ssh", problem.to_owned()))
         }
         Some(_) | None => Ok(()),
     }

@@ -30,7 +30,11 @@ use crate::{
     error::BrokerError,
     gateway::Reviews,
     mailbox::{ActorStats, Mailbox},
-    reviewer_process::{ProcessSpec, confinement::Confinement},
+    reviewer_process::{
+        ProcessSpec,
+        confinement::{Confined, Confinement},
+    },
+    reviewer_workspaces,
     submission::Submissions,
 };
 use domain::{
@@ -48,7 +52,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use store::{EventRecord, Feed, LogFollower, ProcessIdentity, SeatRow};
+use store::{EventRecord, Feed, LogFollower, ProcessIdentity, ReviewerRow, SeatRow};
 use tokio::{sync::oneshot, time::Instant};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -79,6 +83,8 @@ pub struct PoolSettings {
     /// Holds the folders that reviewers may use.
     pub work_dir: PathBuf,
     pub confinement: Confinement,
+    /// Projects whose reviewers may change their copy, which is a repository of its own.
+    pub writable_copies: BTreeSet<String>,
     /// Where reviewers reach the broker.
     pub mcp_url: String,
     /// The program that runs between broker and reviewer, see [`crate::reviewer_process::shim`].
@@ -86,17 +92,31 @@ pub struct PoolSettings {
 }
 
 impl PoolSettings {
+    pub(crate) fn has_writable_copy(&self, project: Option<&str>) -> bool {
+        // pool.workspace is a folder of the user, and no copy.
+        self.workspace.is_none() && project.is_some_and(|project| self.writable_copies.contains(project))
+    }
+
     /// Puts the process of a reviewer into a sandbox, if that is configured. `Err` is a message for the operator.
     pub(crate) fn confine(
         &self,
         spec: ProcessSpec,
         runtime: &RuntimeSettings,
-        reviewer: &str,
+        reviewer: &ReviewerRow,
     ) -> Result<ProcessSpec, String> {
         // A client in WSL is a process of another system.
         let confinement = if runtime.wsl.is_some() { &Confinement::Off } else { &self.confinement };
         let own_env = |name: &str| std::env::var(name).ok();
-        let confined = confinement.apply(spec, runtime.runtime, &self.work_dir, reviewer, own_env);
+        // A reviewer of one seat whose copy failed works in a folder in which the broker writes too.
+        let own_folder = reviewer_workspaces::reviewer_folder(&self.work_dir, &reviewer.id);
+        let is_copy = reviewer.seat.is_none() || spec.cwd != own_folder;
+        let reviewer = Confined {
+            id: &reviewer.id,
+            runtime: runtime.runtime,
+            work_dir: &self.work_dir,
+            changes_copy: self.has_writable_copy(reviewer.project.as_deref()) && is_copy,
+        };
+        let confined = confinement.apply(spec, &reviewer, own_env);
         confined.map_err(|error| format!("pool.sandbox: {error}"))
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::{error::BrokerError, submission::Submissions};
 use domain::{ids::ReviewNumber, review::Review};
+use git::CopyKind;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -18,6 +19,11 @@ pub(crate) fn reviewer_folder(folder: &Path, reviewer: &str) -> PathBuf {
 /// Contains the folders of all reviewers.
 pub(crate) fn root(folder: &Path) -> PathBuf {
     folder.join("work")
+}
+
+/// Copies that are being written. No reviewer may change them.
+pub(crate) fn drafts(folder: &Path) -> PathBuf {
+    folder.join("drafts")
 }
 
 /// The private folders of a reviewer in a sandbox. Not in the folder that it works in, where its model looks around.
@@ -88,12 +94,17 @@ impl Submissions {
         if folder.exists() {
             return Ok(Some(folder));
         }
-        // Written under another name until it is complete, because a repeated claim may run at the same time.
-        let draft = folder.with_extension(format!("{}.{}", claim.generation, uuid::Uuid::new_v4().simple()));
+        // Written elsewhere until it is complete: a repeated claim may run at the same time, and a reviewer that may change
+        // its folder could lead git out of it with a link.
+        let draft = drafts(&pool.work_dir).join(uuid::Uuid::new_v4().simple().to_string());
         let at = |error: io::Error| BrokerError::CheckFailed { why: format!("{}: {error}", folder.display()) };
         create(&draft).map_err(at)?;
         let diff = content.diff.as_deref();
-        let kept = match repository.check_out(base.as_deref(), diff, &draft).await {
+        let kind = match pool.has_writable_copy(review.proposer.project.as_deref()) {
+            true => CopyKind::Repository,
+            false => CopyKind::Files,
+        };
+        let kept = match repository.check_out(base.as_deref(), diff, &draft, kind).await {
             Ok(()) => tokio::fs::rename(&draft, &folder).await.map_err(at),
             Err(error) => Err(error.into()),
         };

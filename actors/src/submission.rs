@@ -170,6 +170,7 @@ impl Submissions {
         self.shared.check_texts(&verdict_texts(request, findings, limits)).await?;
         input_validation::check_findings(limits, findings)?;
         input_validation::check_metrics(request.metrics.as_ref())?;
+        input_validation::check_signature(request)?;
         let files = match &request.counter_patch {
             Some(patch) => self.patch_files(patch).await?,
             None => Vec::new(),
@@ -198,6 +199,7 @@ impl Submissions {
             metrics: request.metrics.clone(),
             patch: patch.as_ref().map(|_| OfferedPatch { check: None, files: patch_files.to_vec() }),
             findings: None,
+            signature: request.signature.clone(),
             digest: verdict_digest(request, findings),
         };
         if !findings.is_empty() {
@@ -227,8 +229,11 @@ impl Submissions {
 /// Fingerprint by which a repeated verdict is recognised: everything the reviewer says, without its name, its claim and
 /// its metrics.
 fn verdict_digest(request: &VerdictRequest, findings: &[NewFinding]) -> String {
-    let VerdictRequest { verdict, reason, summary, content_hash, counter_patch, .. } = request;
-    digest_json(&(verdict, reason, summary, content_hash, counter_patch, findings))
+    let VerdictRequest { verdict, reason, summary, content_hash, counter_patch, signature, .. } = request;
+    match signature {
+        None => digest_json(&(verdict, reason, summary, content_hash, counter_patch, findings)),
+        Some(signed) => digest_json(&(verdict, reason, summary, content_hash, counter_patch, findings, signed)),
+    }
 }
 
 /// Repeats a call once if the content that it was prepared from is no longer active.

@@ -67,6 +67,11 @@ impl BrokerArgs {
         Ok(self.config.resolve(None)?.config.server.data_dir)
     }
 
+    /// Whether the settings of the user ask for signed votes.
+    pub(crate) fn signs_votes(&self) -> Result<bool, CliError> {
+        Ok(self.config.resolve(None)?.config.gate.sign_votes)
+    }
+
     /// Finds the broker, or starts it unless the user does not want that.
     pub(crate) async fn connect(&self) -> Result<Client, CliError> {
         self.connect_or_start(!self.no_start).await

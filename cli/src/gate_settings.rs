@@ -11,7 +11,10 @@ use gate::{
     ApprovalSource, Gate, GateError, Policy, ReceiptSigner, RegisteredProject, ReviewSource, Signers, Workflow,
 };
 use git::{GitError, GitSettings, RepoLocation};
-use nix::unistd::{Uid, User};
+use nix::{
+    sys::resource::{Resource, getrlimit, setrlimit},
+    unistd::{Uid, User},
+};
 use std::{
     env,
     ffi::OsString,
@@ -21,6 +24,9 @@ use store::read_only_database::ReadOnlyStore;
 
 /// The variables that hooks read. The others could make a gate fail, or exempt changes from it.
 const HOOK_VARIABLES: [&str; 3] = ["COUNTERSIGN_SERVER_DATA_DIR", "COUNTERSIGN_GATE_FAIL", "COUNTERSIGN_GATE_RECEIPT"];
+
+/// Fewer are not enough for the database and for git.
+const MIN_OPEN_FILES: u64 = 128;
 
 /// Who asks the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +64,7 @@ impl From<GateError> for GateFailure {
             | GateError::NoBroker(_)
             | GateError::Keys(_)
             | GateError::Signers(_)
+            | GateError::SshKeygenMissing
             | GateError::Git(GitError::Missing { .. }) => Self::Unavailable(error.into()),
             GateError::Git(_)
             | GateError::Staged(_)
@@ -70,6 +77,7 @@ impl From<GateError> for GateFailure {
             | GateError::AlreadyReverted(_)
             | GateError::BrokerRefused { .. }
             | GateError::Receipt(_)
+            | GateError::SshKeygen(_)
             | GateError::UnknownKey(_) => Self::Unreadable(error.into()),
         }
     }
@@ -115,6 +123,9 @@ impl GateSettings {
 
     /// Opens the database with the approvals.
     pub(crate) async fn open_database(&self, caller: Caller) -> Result<ReadOnlyStore, GateFailure> {
+        if caller == Caller::GitHook {
+            raise_file_limit().map_err(GateFailure::Unreadable)?;
+        }
         let path = self.config.server.data_dir.database();
         let error = match ReadOnlyStore::open(&path).await {
             Ok(store) => return Ok(store),
@@ -215,6 +226,23 @@ impl GateSettings {
         let data_dir = &self.config.server.data_dir;
         ReceiptSigner { keys: data_dir.signing_keys(), database: data_dir.database() }
     }
+}
+
+/// Raises a limit of open files that the caller has lowered. A limit that is too low for git and the database is of the
+/// caller's making, so it must not look as if the database was missing.
+fn raise_file_limit() -> anyhow::Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    if soft >= MIN_OPEN_FILES {
+        return Ok(());
+    }
+    let raised = MIN_OPEN_FILES.min(hard);
+    setrlimit(Resource::RLIMIT_NOFILE, raised, hard)?;
+    if raised < MIN_OPEN_FILES {
+        return Err(anyhow!(
+            "a process may open only {raised} files here; raise the limit to {MIN_OPEN_FILES} (ulimit -n)"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether the account of this user has a database elsewhere than at `path`.

@@ -19,6 +19,7 @@ mod signals;
 mod terminal;
 mod text_draft;
 mod text_input;
+mod vote_signing;
 
 pub use config_overrides::{ConfigArgs, ResolvedConfig};
 pub use error::CliError;

@@ -1,7 +1,10 @@
 //! Paths of the files in the broker's data folder, the lock that allows one broker per folder, and the record of the
 //! running one.
 
+use crate::lock_holder;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
+use sha2::Sha256;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
     io::{self, Read as _, Seek as _, Write as _},
@@ -144,7 +147,8 @@ impl DataDir {
         Ok(lock)
     }
 
-    /// The process that serves this folder: the holder of its lock. `None` if no broker runs.
+    /// The process that serves this folder: the holder of its lock. `None` if no broker runs. On Linux the kernel names the
+    /// holder, because the process id in the file may be of another container; elsewhere the file does.
     pub fn serving_process(&self) -> io::Result<Option<u32>> {
         let mut lock = match File::open(self.join(LOCK)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -153,8 +157,8 @@ impl DataDir {
         match lock.try_lock() {
             Ok(()) => Ok(None),
             Err(TryLockError::WouldBlock) => {
-                let pid = lock_text(&mut lock).trim().parse();
-                Ok(Some(pid.map_err(|_| io::Error::other("the broker is just starting; try again"))?))
+                let written = lock_text(&mut lock);
+                lock_holder::find(&lock, written.trim().parse().ok()).map(Some)
             }
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -191,12 +195,32 @@ impl Deref for DataDir {
 }
 
 /// The content of `broker.json`: where the running broker listens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningBroker {
     pub pid: u32,
     /// `http://127.0.0.1:8321`
     pub url: String,
     pub started_at: String,
+    pub proof_key: ProofKey,
+}
+
+/// A secret of one run of the broker. With it the broker proves that it is the one that wrote `broker.json`: a broker that
+/// was killed leaves the file behind, and any other program may use its port and name its process id.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProofKey(String);
+
+impl ProofKey {
+    pub const fn new(secret: String) -> Self {
+        Self(secret)
+    }
+
+    /// The answer to a challenge: the HMAC-SHA256 of it, in hex.
+    pub fn proof(&self, challenge: &str) -> String {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()) else { return String::new() };
+        mac.update(challenge.as_bytes());
+        mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -219,9 +243,10 @@ pub struct DataDirLock {
 impl DataDirLock {
     /// Writes where the broker listens, and the operator's token. The token comes first: a command that finds the
     /// broker finds its token too.
-    pub fn announce(&self, url: &str, operator_token: &str) -> io::Result<()> {
+    pub fn announce(&self, url: &str, operator_token: &str, proof_key: &ProofKey) -> io::Result<()> {
+        let started_at = jiff::Timestamp::now().to_string();
         let broker =
-            RunningBroker { pid: std::process::id(), url: url.into(), started_at: jiff::Timestamp::now().to_string() };
+            RunningBroker { pid: std::process::id(), url: url.into(), started_at, proof_key: proof_key.clone() };
         replace_private(&self.data_dir.join(OPERATOR_TOKEN), format!("{operator_token}\n").as_bytes())?;
         replace_private(&self.data_dir.join(RUNNING_BROKER), &serde_json::to_vec(&broker)?)
     }
@@ -276,7 +301,7 @@ pub fn make_private(dir: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DataDir, LockError};
+    use super::{DataDir, LockError, ProofKey};
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
     #[test]
@@ -284,15 +309,19 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let dir = DataDir::from(dir.path().join("data"));
         let first = dir.lock().expect("free");
-        first.announce("http://127.0.0.1:1", "cs_1").expect("written");
+        first.announce("http://127.0.0.1:1", "cs_1", &ProofKey::new("key".into())).expect("written");
         assert_eq!(dir.operator_token().as_deref(), Some("cs_1"));
         let refused = dir.lock().expect_err("taken");
         assert!(matches!(refused, LockError::Taken { .. }));
+        assert_eq!(dir.serving_process().expect("known"), Some(std::process::id()));
+        fs::write(dir.join("broker.lock"), "1").expect("another process id");
+        #[cfg(target_os = "linux")]
+        assert_eq!(dir.serving_process().expect("known"), Some(std::process::id()), "the kernel knows it");
         assert!(refused.to_string().contains(&format!("pid {}, http://127.0.0.1:1", std::process::id())), "{refused}");
         fs::remove_file(dir.join("broker.lock")).expect("deleted");
         assert!(matches!(dir.lock(), Err(LockError::Taken { .. })), "the folder is locked too");
         drop(first);
-        assert_eq!((dir.running_broker(), dir.operator_token()), (None, None));
+        assert!(dir.running_broker().is_none() && dir.operator_token().is_none());
         dir.lock().expect("free again");
     }
 
@@ -301,7 +330,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let dir = DataDir::from(dir.path().join("data"));
         let lock = dir.lock().expect("free");
-        lock.announce("http://127.0.0.1:1", "cs_1").expect("written");
+        lock.announce("http://127.0.0.1:1", "cs_1", &ProofKey::new("key".into())).expect("written");
         let mode = |path| fs::metadata(path).expect("exists").permissions().mode() & 0o777;
         assert_eq!(mode(dir.to_path_buf()), 0o700);
         for file in ["broker.lock", "broker.json", "operator.token"] {

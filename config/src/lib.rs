@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub mod data_dir;
 mod default_panel;
 mod error;
+mod lock_holder;
 mod merge;
 mod personas;
 pub mod planning_config;
@@ -30,7 +31,7 @@ mod sources;
 mod validate;
 mod webhooks;
 
-pub use data_dir::{DataDir, DataDirLock, LockError, RegisteredProject, RunningBroker};
+pub use data_dir::{DataDir, DataDirLock, LockError, ProofKey, RegisteredProject, RunningBroker};
 pub use error::{ConfigError, Origin};
 pub use merge::Loaded;
 pub use reviewer_pool::{Pool, SandboxMode};
@@ -180,6 +181,8 @@ pub struct GateDefaults {
     pub fail: FailMode,
     pub exempt: Globs,
     pub receipt: ReceiptKind,
+    /// The user signs votes with an SSH key.
+    pub sign_votes: bool,
 }
 
 /// What a hook does if the gate cannot decide.
@@ -206,6 +209,18 @@ pub struct Project {
     /// Whether git filters of the project may run when a diff is checked.
     #[serde(default)]
     pub trusted: bool,
+    /// What the reviewers of the pool may do with their copy of the project.
+    #[serde(default)]
+    pub reviewer_copy: ReviewerCopy,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewerCopy {
+    #[default]
+    ReadOnly,
+    /// Change it, and run tests in it. It has a repository of its own.
+    Writable,
 }
 
 impl Config {

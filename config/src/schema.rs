@@ -171,6 +171,7 @@ pub(crate) const RULES: &[Rule] = &[
     // An agent must not exempt its own changes.
     rule("gate.exempt", Globs, OperatorOnly),
     rule("gate.receipt", OneOf(&["none", "note", "trailer"]), ProjectSets),
+    rule("gate.sign_votes", Bool, OperatorOnly),
     // These settings decide what runs, with which rights and at what cost.
     rule("pool.enabled", Bool, OperatorOnly),
     rule("pool.runtime", RUNTIME, OperatorOnly),
@@ -198,6 +199,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("pool.workspace_wsl_path", Optional(&LINUX_PATH), OperatorOnly),
     rule("projects.*.path", FOLDER, OperatorOnly),
     rule("projects.*.trusted", Bool, OperatorOnly),
+    rule("projects.*.reviewer_copy", OneOf(&["read_only", "writable"]), OperatorOnly),
 ];
 
 /// The settings of a persona's file.

@@ -8,6 +8,7 @@ use crate::{
     priority::Priority,
     review::{Proposer, Review, Status, TargetName},
     verdict::Verdict,
+    vote_signature::VoteSignature,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,12 +102,15 @@ impl ReviewedContent {
 }
 
 /// The vote that a seat has now.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalVote {
     pub persona: String,
     pub reviewer: String,
     pub verdict: Verdict,
     pub at: jiff::Timestamp,
+    /// The person's signature on it.
+    pub signature: Option<VoteSignature>,
 }
 
 /// The files that a review changes.

@@ -45,6 +45,7 @@ pub mod stats;
 pub mod text;
 pub mod time;
 pub mod verdict;
+pub mod vote_signature;
 pub mod waiting_on;
 
 /// An enum whose variants have names, made by `string_enum!`.

@@ -2,6 +2,7 @@
 //! money that the review cost.
 
 use crate::finding::{BadFinding, NewFinding, RawFinding, validate_findings};
+use crate::vote_signature::VoteSignature;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -77,6 +78,8 @@ pub struct VerdictRequest {
     pub suggestions: Option<Vec<RawFinding>>,
     /// Effort of the review, as far as you know it.
     pub metrics: Option<ReviewMetrics>,
+    /// A person's SSH signature on this vote, as `countersign respond --sign` makes it.
+    pub signature: Option<VoteSignature>,
 }
 
 impl VerdictRequest {
@@ -94,6 +97,7 @@ impl VerdictRequest {
             issues: None,
             suggestions: None,
             metrics: None,
+            signature: None,
         }
     }
     /// Takes out the issues and suggestions, checked.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::approvals::{ApprovalFilter, ReviewFiles, ReviewedContent};
-use domain::diff::{self, AffectedFile, FileOperation};
+use domain::diff::{self, AffectedFile, FileOperation, ZeroContext};
 use domain::ids::ReviewNumber;
 use git::GitError;
 
@@ -162,6 +162,9 @@ impl Gate {
         if has_base_and_tree(review, candidate) {
             return Ok(Some(Comparison { difference: Difference::None, exempt: Vec::new() }));
         }
+        if is_without_place(diff, review.base_commit.as_deref(), candidate.parents.first().map(String::as_str)) {
+            return Ok(Some(Comparison { difference: Difference::DoesNotApply, exempt: Vec::new() }));
+        }
         let (difference, exempt) = match self.difference(diff, candidate).await? {
             Difference::Files(files) => {
                 let (exempt, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| self.is_exempt(path));
@@ -207,6 +210,12 @@ impl Gate {
                 || review.proposer.project.as_deref() == folder),
         }
     }
+}
+
+/// Whether only line numbers say where the diff applies, and they are those of another commit. Without context lines it
+/// could be applied anywhere, after an approved change has moved the lines.
+pub(crate) fn is_without_place(diff: &str, base: Option<&str>, parent: Option<&str>) -> bool {
+    base != parent && diff::apply_parts(diff).iter().any(|part| part.zero_context == ZeroContext::Certain)
 }
 
 /// Whether the review led from the candidate's parent to its tree.

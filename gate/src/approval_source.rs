@@ -21,7 +21,7 @@ pub enum ApprovalSource {
 
 /// The receipts of a repository and whose signatures count.
 pub struct SignedReceipts {
-    signers: Signers,
+    pub(crate) signers: Signers,
     /// The blobs of the notes of each commit. `None` until they are listed.
     notes: Option<HashMap<String, Vec<String>>>,
     checked: HashMap<String, Vec<CheckedReceipt>>,
@@ -107,21 +107,29 @@ impl Gate {
         if let Some(checked) = receipts.checked.get(commit) {
             return Ok(checked.clone());
         }
+        let blobs = receipts.notes.as_ref().and_then(|notes| notes.get(commit)).cloned().unwrap_or_default();
         let mut checked: Vec<CheckedReceipt> = Vec::new();
-        for blob in receipts.notes.iter().filter_map(|notes| notes.get(commit)).flatten() {
-            let note = self.git.read_note(blob).await?.unwrap_or_default();
-            checked.extend(note.lines().filter(|line| !line.is_empty()).map(|line| {
-                let envelope = serde_json::from_str(line).map_err(|_| ReceiptFault::Unreadable)?;
-                let receipt = receipts.signers.check(envelope)?;
-                let named = receipt.statement.commit().unwrap_or_default();
-                if named != commit {
-                    return Err(ReceiptFault::OtherCommit(named.to_owned()));
-                }
-                Ok(Box::new(receipt))
-            }));
+        for blob in &blobs {
+            for line in self.git.read_note(blob).await? {
+                let receipt = self.check_receipt(&line).await?;
+                checked.push(receipt.and_then(|receipt| match receipt.statement.commit() {
+                    Some(named) if named == commit => Ok(receipt),
+                    named => Err(ReceiptFault::OtherCommit(named.unwrap_or_default().to_owned())),
+                }));
+            }
         }
+        let ApprovalSource::Receipts(receipts) = &mut self.source else { return Ok(checked) };
         receipts.checked.insert(commit.to_owned(), checked.clone());
         Ok(checked)
+    }
+
+    /// Whether a line of a note is a receipt that counts, or could: with the signature of a known key, where keys are known.
+    pub(crate) fn is_receipt(&self, line: &[u8]) -> bool {
+        let Ok(receipt) = Receipt::parse(line) else { return false };
+        match &self.source {
+            ApprovalSource::Receipts(receipts) => receipts.signers.has_signed(&receipt.envelope),
+            ApprovalSource::None | ApprovalSource::Reviews(_) => true,
+        }
     }
 
     async fn load_notes(&mut self) -> Result<(), GateError> {

@@ -115,7 +115,7 @@ pub struct Gate {
     changes: HashMap<(Option<String>, String), Arc<Changes>>,
     pub(crate) recent_reviews: Option<Arc<[ReviewFiles]>>,
     /// Declared last, so that it is removed after `git` is dropped.
-    _scratch: TempDir,
+    scratch: TempDir,
 }
 
 /// What a candidate changes in its first parent.
@@ -149,8 +149,13 @@ impl Gate {
             workflow: policy.workflow,
             changes: HashMap::new(),
             recent_reviews: None,
-            _scratch: scratch,
+            scratch,
         })
+    }
+
+    /// A folder that only this user can read.
+    pub(crate) fn scratch(&self) -> &Path {
+        self.scratch.path()
     }
 
     /// What `git commit` would commit from this index; `None` is the index of the working tree.

@@ -42,6 +42,12 @@ pub enum GateError {
     Keys(String),
     #[error("no key {0:?}; `countersign key show` lists them")]
     UnknownKey(String),
+    #[error(
+        "the votes of people in the signers file are signed with SSH, and ssh-keygen is not in PATH; install OpenSSH"
+    )]
+    SshKeygenMissing,
+    #[error("cannot check the signature of a vote: ssh-keygen: {0}")]
+    SshKeygen(String),
     #[error("cannot read the signers file: {0}")]
     Signers(String),
 }

@@ -5,6 +5,7 @@ use domain::ids::ReviewNumber;
 use domain::review::DiffCheck;
 use git::{GitError, Walk};
 
+use crate::approval_search::is_without_place;
 use crate::{Approval, Candidate, Decision, Difference, Gate, GateError, Outcome, ReviewedContent};
 
 /// How far back a landed change is looked for.
@@ -69,6 +70,10 @@ impl Gate {
         }
         if let Some(landed) = self.find_landed(review, diff, tip).await? {
             return Ok(LandingOutcome::Landed(landed));
+        }
+        if is_without_place(diff, review.base_commit.as_deref(), Some(tip)) {
+            let why = "it was made without context lines (-U0), so it counts only on the commit that it was made for";
+            return refused(LandingRefusal::DoesNotApply(why.to_owned()));
         }
         let tree = match self.git.check(Some(tip), diff).await {
             Ok(DiffCheck::Applies { tree_id: Some(tree), .. }) => tree,

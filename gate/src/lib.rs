@@ -25,8 +25,10 @@ mod pushes;
 mod receipt;
 mod receipt_pushes;
 mod review_source;
+mod signed_votes;
 mod signers;
 mod signing_keys;
+mod ssh_signatures;
 
 pub use approval_source::{ApprovalSource, SignedReceipts};
 pub use candidate::Candidate;
@@ -43,8 +45,8 @@ pub use public_key::PublicKey;
 pub use pushes::{PushUpdate, Remote};
 pub use receipt::{
     ApprovalPolicy, ApprovedReview, Envelope, Predicate, Receipt, ReceiptFault, ReceiptSigner, SeatVote, Signature,
-    Statement, Subject, Trailer, list_receipts,
+    SignedContent, Statement, Subject, Trailer, list_receipts,
 };
 pub use review_source::{Answer, ReviewSource};
-pub use signers::{SIGNERS_FILE, SignerKey, Signers};
+pub use signers::{SIGNERS_FILE, SignerKey, Signers, SshKey};
 pub use signing_keys::{KeyRecord, SigningKeys};

@@ -151,12 +151,13 @@ impl Gate {
         let Some(tip) = self.git.peel_to_commit(&update.local).await? else {
             return Ok(vec![refuse(update, RefusalReason::NotACommit)]);
         };
-        if state.tips.contains(&tip) {
-            return Ok(Vec::new());
+        let is_strict = self.requires_push(update, state).await?;
+        if is_strict && let Some(judged) = self.list_judged_tips(&tip, update, state).await? {
+            return self.decide_tip(tip, &judged).await;
         }
-        let tips = [tip.clone()];
-        if !self.requires_push(update, state).await? {
-            let commits = self.list(&tips, &state.tips, Walk::Ancestors { max: MAX_COMMITS + 1 }).await?;
+        let tips = std::slice::from_ref(&tip);
+        if !is_strict && !state.tips.contains(&tip) {
+            let commits = self.list(tips, &state.tips, Walk::Ancestors { max: MAX_COMMITS + 1 }).await?;
             let mut protected = commits.len() > MAX_COMMITS;
             for commit in &commits {
                 protected |= self.changes_protected_files(commit).await?;
@@ -167,7 +168,15 @@ impl Gate {
                 return Ok(commits.into_iter().map(pass).collect());
             }
         }
-        let mut decisions = self.decide_commits(&tips, &state.tips).await?;
+        self.decide_tip(tip, &state.tips).await
+    }
+
+    /// Decides whether a commit may become the end of a ref, if the remote has accepted `known` and their ancestors.
+    async fn decide_tip(&mut self, tip: String, known: &[String]) -> Result<Vec<Decision>, GateError> {
+        if known.contains(&tip) {
+            return Ok(Vec::new());
+        }
+        let mut decisions = self.decide_commits(std::slice::from_ref(&tip), known).await?;
         if !decisions.iter().all(Decision::passes) {
             return Ok(decisions);
         }
@@ -179,14 +188,14 @@ impl Gate {
         landed.dedup();
         landed.retain(|commit| !new.contains(commit));
         // Empty commits need no approval, but a history of nothing else would remove all files.
-        if let (true, false, Some(last)) = (landed.is_empty(), state.tips.is_empty(), decisions.last_mut())
+        if let (true, false, Some(last)) = (landed.is_empty(), known.is_empty(), decisions.last_mut())
             && last.candidate.tree == self.git.tree_of(None).await?
         {
             last.outcome = Outcome::Unapproved(Vec::new());
         }
-        landed.retain(|commit| !state.tips.contains(commit));
+        landed.retain(|commit| !known.contains(commit));
         for commit in landed {
-            if let Some(refused) = self.decide_landed(&commit, &state.tips).await? {
+            if let Some(refused) = self.decide_landed(&commit, known).await? {
                 decisions.push(refused);
             }
         }
@@ -195,13 +204,47 @@ impl Gate {
 
     /// Whether the project requires an approval for pushes to this ref, by its settings as the remote has them now.
     async fn requires_push(&self, update: &PushUpdate, state: &RemoteState) -> Result<bool, GateError> {
-        let Some(workflow) = self.workflow else { return Ok(true) };
         let Some(target) = update.remote.as_ref().or(state.head.as_ref()) else { return Ok(true) };
         let known = self.git.known_commits(std::slice::from_ref(target)).await?;
         let Some(target) = known.first() else { return Ok(true) };
-        let text = self.git.read_committed_file(target, workflow.file).await?;
+        self.requires_push_at(target).await
+    }
+
+    async fn requires_push_at(&self, commit: &str) -> Result<bool, GateError> {
+        let Some(workflow) = self.workflow else { return Ok(true) };
+        let text = self.git.read_committed_file(commit, workflow.file).await?;
         let text = text.and_then(|text| String::from_utf8(text).ok());
         Ok(text.is_none_or(|text| (workflow.requires_push)(&text)))
+    }
+
+    /// The commits of the remote that went through the gate, if it also has others: a branch that requires no approval
+    /// may hold anything, and a branch that requires one must not get it from there. `None` if all count.
+    async fn list_judged_tips(
+        &self,
+        tip: &str,
+        update: &PushUpdate,
+        state: &RemoteState,
+    ) -> Result<Option<Vec<String>>, GateError> {
+        let Some(workflow) = self.workflow else { return Ok(None) };
+        let mut judged: Vec<String> = update.remote.iter().cloned().collect();
+        if let Some(head) = &state.head
+            && self.requires_push_at(head).await?
+        {
+            judged.push(head.clone());
+        }
+        let judged = self.git.known_commits(&judged).await?;
+        // Nothing of the tip is on another branch only.
+        let tip = [tip.to_owned()];
+        let new = self.list(&tip, &state.tips, Walk::Ancestors { max: MAX_COMMITS + 1 }).await?;
+        if self.list(&tip, &judged, Walk::Ancestors { max: new.len() + 1 }).await?.len() == new.len() {
+            return Ok(None);
+        }
+        for commit in self.git.list_changes_of_file(&state.tips, workflow.file).await? {
+            if !self.requires_push_at(&commit).await? {
+                return Ok(Some(judged));
+            }
+        }
+        Ok(None)
     }
 
     /// Refuses a commit that the remote has, but that was acceptable only together with later ones.

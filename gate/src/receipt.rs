@@ -13,7 +13,7 @@ pub use dsse::{Envelope, Signature};
 pub use fault::ReceiptFault;
 pub use notes::list_receipts;
 pub(crate) use notes::{NOTES_REF, list_with_receipt};
-pub use statement::{ApprovalPolicy, ApprovedReview, Predicate, SeatVote, Statement, Subject};
+pub use statement::{ApprovalPolicy, ApprovedReview, Predicate, SeatVote, SignedContent, Statement, Subject};
 pub use trailer::Trailer;
 
 use std::path::PathBuf;
@@ -46,8 +46,8 @@ impl Receipt {
     }
 
     /// Reads a line of a note.
-    pub(crate) fn parse(line: &str) -> Result<Self, ReceiptFault> {
-        Self::read(serde_json::from_str(line).map_err(|_| ReceiptFault::Unreadable)?)
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, ReceiptFault> {
+        Self::read(Envelope::parse(line)?)
     }
 
     /// One line of JSON.
@@ -82,7 +82,7 @@ impl ReceiptSigner {
         let keys = SigningKeys::open(&self.keys)?;
         let mut kept = Receipts::open(&self.database).await?;
         let earlier =
-            kept.find(&commit).await?.and_then(|line| Receipt::parse(&line).ok()).filter(|earlier| {
+            kept.find(&commit).await?.and_then(|line| Receipt::parse(line.as_bytes()).ok()).filter(|earlier| {
                 earlier.key_id() == keys.active().id() && earlier.statement.says_the_same(&statement)
             });
         let receipt = match earlier {

@@ -34,16 +34,18 @@ impl Gate {
         Ok(None)
     }
 
-    /// Whether every line of a note is in the note that replaces it.
+    /// Whether every receipt of a note is in the note that replaces it. Other lines may go: anyone can push them, and they
+    /// could fill a note.
     async fn keeps_lines(&self, old: &str, new: Option<&String>) -> Result<bool, GateError> {
-        let Some(new) = new else { return Ok(false) };
-        if new == old {
+        if new.is_some_and(|new| new == old) {
             return Ok(true);
         }
-        let (Some(old), Some(new)) = (self.git.read_note(old).await?, self.git.read_note(new).await?) else {
-            return Ok(false);
+        let new = match new {
+            Some(new) => self.git.read_note(new).await?,
+            None => Vec::new(),
         };
-        let new: HashSet<_> = new.lines().collect();
-        Ok(old.lines().all(|line| new.contains(line)))
+        let new: HashSet<_> = new.into_iter().collect();
+        let old = self.git.read_note(old).await?;
+        Ok(old.iter().all(|line| new.contains(line) || !self.is_receipt(line)))
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::Arc;
 
 use domain::diff::{ApplyPart, ZeroContext, apply_parts};
@@ -171,19 +170,6 @@ impl Repository {
             None => Err(Declined("a count of the whole history")),
         };
         self.0.ask("count", own, async { self.session().await?.count_commits(base, head).await }).await
-    }
-
-    /// Writes the files of `base`, with `diff` applied, into the empty folder `to`. A diff that does not apply is an
-    /// error.
-    ///
-    /// Symlinks become plain files that contain their target, so that no path in the copy leads out of it.
-    pub async fn check_out(&self, base: Option<&str>, diff: Option<&str>, to: &Path) -> Result<(), GitError> {
-        self.0.check_size(diff.unwrap_or_default())?;
-        let mut session = self.session_with_index().await?;
-        session.fill_index(base, diff).await?;
-        let git = session.scratch("copying the files").work_tree(to);
-        session.run(git.args(["-c", "core.symlinks=false", "checkout-index", "--all", "--force"]), &[]).await?;
-        Ok(())
     }
 
     /// Computes git's stable patch id, which is equal for diffs that differ only in line numbers and white space.

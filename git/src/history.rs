@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::discovery::check_name;
 use crate::engine::{Declined, Engine};
@@ -246,6 +246,20 @@ impl Repository {
         Ok((output.success && output.overflow().is_none()).then(|| output.stdout().to_vec()))
     }
 
+    /// The commits, with all that these tips lead to, that change a file: each version of the file is in one of them.
+    pub async fn list_changes_of_file(&self, tips: &[String], path: &str) -> Result<Vec<String>, GitError> {
+        let mut input = String::new();
+        for id in tips {
+            self.0.check_id(Some(id))?;
+            input.push_str(&format!("{id}\n"));
+        }
+        let mut session = self.session().await?;
+        let git = session.scratch("listing the changes of a file").stdout_limit(usize::MAX).args(WITHOUT_COMMIT_GRAPH);
+        let git = git.args(["rev-list", "--full-history", "--stdin", "--", path]);
+        let output = session.run(git, &[input.as_bytes()]).await?;
+        Ok(output.text().lines().map(str::to_owned).collect())
+    }
+
     /// The commits that the refs of this repository lead to, except one ref.
     pub async fn ref_commits(&self, except: &str) -> Result<Vec<String>, GitError> {
         let mut session = self.session().await?;
@@ -318,7 +332,8 @@ impl Repository {
     /// Asks a remote by its address for its refs, except one ref.
     ///
     /// Git runs in the scratch repository, so that no setting of this repository can send the question elsewhere. The
-    /// user's own settings count: they may be needed to log in.
+    /// user's own settings count, because they may be needed to log in, but not those that replace addresses: git has done
+    /// that already, and a variable of the caller may name the file.
     pub async fn ask_remote(&self, address: &str, except: &str) -> Result<RemoteRefs, GitError> {
         if address.is_empty() || address.starts_with('-') {
             return Err(GitError::bad_target(address, "expected the address of a remote"));
@@ -327,7 +342,9 @@ impl Repository {
         let address = if local.exists() { local.as_os_str() } else { OsStr::new(address) };
         let options = self.login_settings().await?;
         let mut session = self.session().await?;
+        let settings = session.write_user_settings().await?;
         let git = session.as_user("asking the remote").stdout_limit(usize::MAX).args(options);
+        let git = git.variable("GIT_CONFIG_GLOBAL", settings);
         let output = session.run(git.args([OsStr::new("ls-remote"), OsStr::new("--"), address]), &[]).await?;
         let mut refs = RemoteRefs::default();
         for (id, name) in output.text().lines().filter_map(|line| line.split_once('\t')) {
@@ -356,6 +373,34 @@ impl Repository {
             _ => false,
         });
         Ok(allowed.flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")]).collect())
+    }
+}
+
+impl Session<'_> {
+    /// Writes the user's settings, without those that replace addresses, into a file of the scratch repository.
+    async fn write_user_settings(&mut self) -> Result<PathBuf, GitError> {
+        let git = self.as_user("reading the user's settings").stdout_limit(MAX_FILE_BYTES);
+        // Fails if the user has no settings.
+        let output = self.try_run(git.args(["config", "--global", "--includes", "--null", "--list"]), &[]).await?;
+        let mut text = String::new();
+        for setting in output.text().split('\0').filter(|setting| !setting.is_empty()) {
+            let (key, value) = setting.split_once('\n').unwrap_or((setting, "true"));
+            let (Some((section, _)), Some((group, name))) = (key.split_once('.'), key.rsplit_once('.')) else {
+                continue;
+            };
+            if matches!(section, "url" | "include" | "includeif" | "remote") {
+                continue;
+            }
+            let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            match group.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')) {
+                Some(subsection) => text.push_str(&format!("[{section} \"{}\"]\n", quoted(subsection))),
+                None => text.push_str(&format!("[{section}]\n")),
+            }
+            text.push_str(&format!("\t{name} = \"{}\"\n", quoted(value)));
+        }
+        let file = self.repo.scratch.repo().join("user-settings");
+        fs::write(&file, text).map_err(|error| GitError::failed("reading the user's settings", error))?;
+        Ok(file)
     }
 }
 

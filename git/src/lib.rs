@@ -26,6 +26,7 @@ mod scratch_repo;
 mod targets;
 mod tree_diff;
 mod user_working_tree;
+mod working_copy;
 
 pub use apply::SubmittedDiff;
 pub use commit_to_branch::{BranchUpdate, NewCommit, Person};
@@ -38,6 +39,7 @@ pub use notes::Note;
 pub use process::Output;
 pub use repository::{GitSettings, Repository};
 pub use user_working_tree::UserRepo;
+pub use working_copy::CopyKind;
 
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,13 @@
 
 use crate::{GitError, Repository};
 
-/// The most that is read of one note.
-const MAX_NOTE_BYTES: usize = 1 << 20;
+/// A longer file is not a note.
+const MAX_NOTE_BYTES: usize = 64 << 20;
 
 /// A file in the tree of a notes commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// The commit that the note belongs to. `None` if the file is not a note.
+    /// The commit that the note belongs to. `None` if the file is not a note, or is too long.
     pub commit: Option<String>,
     pub blob: String,
 }
@@ -19,26 +19,29 @@ impl Repository {
         self.0.check_id(Some(notes))?;
         let mut session = self.session().await?;
         let git = session.scratch("listing the notes").stdout_limit(usize::MAX);
-        let output = session.run(git.args(["ls-tree", "-r", "-z", "--full-tree", notes]), &[]).await?;
+        let output = session.run(git.args(["ls-tree", "-r", "-l", "-z", "--full-tree", notes]), &[]).await?;
         let text = String::from_utf8_lossy(output.stdout());
         let files = text.split('\0').filter_map(|line| line.split_once('\t'));
         let notes = files.map(|(facts, path)| {
-            let mut facts = facts.split(' ');
+            let mut facts = facts.split_whitespace();
             let is_file = facts.next() == Some("100644") && facts.next() == Some("blob");
+            let blob = facts.next().unwrap_or_default().to_owned();
+            let is_short =
+                facts.next().is_some_and(|size| size.parse().is_ok_and(|size: usize| size <= MAX_NOTE_BYTES));
             let commit = path.replace('/', "");
-            let commit = Some(commit).filter(|commit| is_file && self.0.layout.is_id(commit));
-            Note { commit, blob: facts.next_back().unwrap_or_default().to_owned() }
+            let commit = Some(commit).filter(|commit| is_file && is_short && self.0.layout.is_id(commit));
+            Note { commit, blob }
         });
         Ok(notes.collect())
     }
 
-    /// The text of a note. `None` if it is longer than 1 MiB or not UTF-8.
-    pub async fn read_note(&self, blob: &str) -> Result<Option<String>, GitError> {
+    /// The lines of a note. Bytes, because anyone who can push receipts can put anything into it.
+    pub async fn read_note(&self, blob: &str) -> Result<Vec<Vec<u8>>, GitError> {
         self.0.check_id(Some(blob))?;
         let mut session = self.session().await?;
         let git = session.scratch("reading a note").stdout_limit(MAX_NOTE_BYTES);
-        let output = session.try_run(git.args(["cat-file", "blob", blob]), &[]).await?;
-        let is_whole = output.success && output.overflow().is_none();
-        Ok(String::from_utf8(output.stdout().to_vec()).ok().filter(|_| is_whole))
+        let output = session.run(git.args(["cat-file", "blob", blob]), &[]).await?;
+        let lines = output.stdout().split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        Ok(lines.map(<[u8]>::to_vec).collect())
     }
 }

@@ -38,7 +38,8 @@ impl World {
             claim_lease: Duration::from_secs(1200),
         };
         let webhooks = Webhooks::start(&running.broker, &config).unwrap();
-        let identity = BrokerIdentity::new("test".into(), false, dir.path().into());
+        let identity =
+            BrokerIdentity::new("test".into(), config::ProofKey::new("key".into()), false, dir.path().into());
         let view = ConfigView::new(&config);
         let service = Service::new(running.broker.clone(), settings, view, webhooks, identity.into(), projects);
         Self { running, service, _dir: dir }

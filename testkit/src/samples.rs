@@ -104,6 +104,7 @@ pub fn approval(reviewer: &str) -> GiveVerdict {
         metrics: None,
         patch: None,
         findings: None,
+        signature: None,
         digest: "approval".into(),
     }
 }

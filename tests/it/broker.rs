@@ -26,6 +26,7 @@ mod refusals;
 mod restart;
 mod review_lists;
 mod round_diffs;
+mod running_broker;
 mod scale;
 mod serve;
 mod slow_git;

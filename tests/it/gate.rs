@@ -9,6 +9,7 @@ pub(crate) mod installed_guards;
 mod landing;
 mod receipts;
 mod revert;
+mod signed_votes;
 mod tandem_workflow;
 mod unshown_diffs;
 mod verify;

@@ -4,3 +4,4 @@ mod other_users;
 mod quotas;
 mod reviewer_sandbox;
 mod revoked_tokens;
+mod writable_copies;

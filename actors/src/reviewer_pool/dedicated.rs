@@ -362,7 +362,7 @@ impl Dedicated {
             prompt: message.render(&mark),
         };
         let spec = launch.process_spec(&self.seat.runtime, own_env);
-        let spec = runner.shared.settings.pool.confine(spec, &self.seat.runtime, &runner.row.id)?;
+        let spec = runner.shared.settings.pool.confine(spec, &self.seat.runtime, &runner.row)?;
         Ok((spec, id.filter(|_| resumes)))
     }
 

@@ -160,9 +160,7 @@ impl ReviewerPool {
             let _ = self.write(None, Some(event)).await;
         }
         spawn_plan::remove_old_logs(self.settings().logs.clone());
-        for folder in [reviewer_workspaces::reviewer_folder, reviewer_workspaces::private_folder] {
-            reviewer_workspaces::remove(&folder(&self.settings().work_dir, &id));
-        }
+        remove_folders(&self.shared, &id);
     }
 
     /// Whether seats wait that the agent of this row could take.
@@ -212,6 +210,18 @@ pub(crate) fn ended_event(reviewer: &str, exit: String) -> PoolEvent {
         by: None,
         pid: None,
         verdicts: None,
+    }
+}
+
+/// Takes back what a reviewer got that could not be started: its credential and its folders.
+pub(crate) fn discard(shared: &Shared, id: &str) {
+    shared.credentials.revoke(id);
+    remove_folders(shared, id);
+}
+
+fn remove_folders(shared: &Shared, id: &str) {
+    for folder in [reviewer_workspaces::reviewer_folder, reviewer_workspaces::private_folder] {
+        reviewer_workspaces::remove(&folder(&shared.settings.pool.work_dir, id));
     }
 }
 
@@ -308,7 +318,8 @@ pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
         tracing::warn!(reviewers = reviewers.len(), killed, "cleaned up reviewers of an earlier run");
     }
     // Awaited, so that it does not remove the folder of a new reviewer.
-    for root in [reviewer_workspaces::root(folder), reviewer_workspaces::private_root(folder)] {
+    let roots = [reviewer_workspaces::root, reviewer_workspaces::private_root, reviewer_workspaces::drafts];
+    for root in roots.map(|root| root(folder)) {
         let _ = reviewer_workspaces::delete(root).await;
     }
     remove_deserted_sessions(shared).await;

@@ -240,6 +240,6 @@ impl OneShot {
             prompt: prompt::render(&self.seat.persona, &task.prompt, earlier, &mark),
         };
         let spec = launch.process_spec(&self.seat.runtime, |name: &str| std::env::var(name).ok());
-        runner.shared.settings.pool.confine(spec, &self.seat.runtime, &runner.row.id)
+        runner.shared.settings.pool.confine(spec, &self.seat.runtime, &runner.row)
     }
 }

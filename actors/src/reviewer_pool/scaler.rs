@@ -226,8 +226,10 @@ impl ReviewerPool {
         let (shared, submissions) = (Arc::clone(&self.shared), Arc::clone(&self.submissions));
         let actor = ReviewerActor { shared, submissions, pool: self.mailbox(myself), stats: Arc::clone(&stats) };
         let (row, progress, credential) = (plan.row.clone(), plan.progress.clone(), Arc::clone(&plan.credential));
-        let (actor, _) =
-            Actor::spawn_linked(None, actor, plan, myself.get_cell()).await.map_err(|error| error.to_string())?;
+        let (actor, _) = Actor::spawn_linked(None, actor, plan, myself.get_cell()).await.map_err(|error| {
+            exited_reviewers::discard(&self.shared, &row.id);
+            error.to_string()
+        })?;
         let now = self.now();
         let reviewer = Reviewer {
             row,

@@ -4,6 +4,7 @@ use super::{
     PoolSettings,
     assigned_seat::AssignedSeat,
     dedicated::{Dedicated, session_lost},
+    exited_reviewers,
     one_shot::OneShot,
     reviewer_actor::Assignment,
     reviewer_registry::{Progress, SharedProgress},
@@ -81,7 +82,8 @@ impl SpawnPlan {
             prompt,
         };
         let spec = launch.process_spec(&runtime, |name: &str| std::env::var(name).ok());
-        let spec = settings.confine(spec, &runtime, &row.id)?;
+        let spec =
+            settings.confine(spec, &runtime, &row).inspect_err(|_| exited_reviewers::discard(shared, &row.id))?;
         Ok(Self {
             row,
             progress: SharedProgress::default(),

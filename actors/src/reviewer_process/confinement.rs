@@ -38,15 +38,23 @@ const USER_FOLDERS: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_
 /// Variables that name a certificate file or folder.
 const CERTIFICATES: [&str; 3] = ["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"];
 
+/// The reviewer whose process is put into a sandbox.
+pub(crate) struct Confined<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) runtime: Runtime,
+    /// Has the folders of all reviewers.
+    pub(crate) work_dir: &'a Path,
+    /// Its working folder is a copy that it may change.
+    pub(crate) changes_copy: bool,
+}
+
 impl Confinement {
-    /// Puts the process of `reviewer` into a sandbox, if that is configured. `work_dir` has the folders of all reviewers.
-    /// `own_env` looks up a variable of the broker itself.
+    /// Puts the process of a reviewer into a sandbox, if that is configured. `own_env` looks up a variable of the broker
+    /// itself.
     pub(crate) fn apply(
         &self,
         mut spec: ProcessSpec,
-        runtime: Runtime,
-        work_dir: &Path,
-        reviewer: &str,
+        reviewer: &Confined<'_>,
         own_env: impl Fn(&str) -> Option<String> + Copy,
     ) -> io::Result<ProcessSpec> {
         let (readable, data_dir) = match self {
@@ -54,7 +62,8 @@ impl Confinement {
             Self::Impossible(why) => return Err(io::Error::other(*why)),
             Self::On { readable, data_dir } => (readable, data_dir),
         };
-        let private = reviewer_workspaces::private_folder(work_dir, reviewer);
+        let Confined { id, runtime, work_dir, changes_copy } = *reviewer;
+        let private = reviewer_workspaces::private_folder(work_dir, id);
         let [home, temporary, client] = ["home", "tmp", "client"].map(|name| private.join(name));
         for folder in [&home, &temporary, &client] {
             reviewer_workspaces::create(folder)?;
@@ -75,7 +84,8 @@ impl Confinement {
         let (refreshed, read): (Vec<_>, Vec<_>) =
             session_home::login_files(runtime, own_env).into_iter().partition(|file| file.is_refreshed);
         writable.extend(refreshed.into_iter().map(|file| file.original));
-        let mut own = vec![spec.cwd.clone()];
+        let mut own = Vec::new();
+        if changes_copy { &mut writable } else { &mut own }.push(spec.cwd.clone());
         own.extend(read.into_iter().map(|file| file.original));
         own.extend(spec.argv.iter().map(PathBuf::from).filter(|file| file.is_absolute() && file.is_file()));
         own.extend(CERTIFICATES.iter().filter_map(|name| variable(&spec, name)).map(PathBuf::from));

@@ -1,4 +1,4 @@
-use super::{Confinement, ProcessSpec, Sandbox, variable};
+use super::{Confined, Confinement, ProcessSpec, Sandbox, variable};
 use crate::reviewer_process::runtime::{Runtime, SESSION_DIR_VARIABLE};
 use std::{
     fs,
@@ -37,7 +37,9 @@ fn confined(home: &Path, more: &[(&str, &str)]) -> ProcessSpec {
     };
     let confinement = Confinement::On { readable: vec!["/srv/tools".into()], data_dir: home.join("data") };
     let own_env = |name: &str| (name == "HOME").then(|| home.to_str().unwrap().to_owned());
-    confinement.apply(spec, Runtime::Codex, &home.join("data-reviewers"), "codex-r1", own_env).unwrap()
+    let work_dir = home.join("data-reviewers");
+    let reviewer = Confined { id: "codex-r1", runtime: Runtime::Codex, work_dir: &work_dir, changes_copy: false };
+    confinement.apply(spec, &reviewer, own_env).unwrap()
 }
 
 #[test]
@@ -79,6 +81,7 @@ fn a_sandbox_that_is_required_and_impossible_stops_the_reviewer() {
     let (_temporary, home) = home();
     let spec = ProcessSpec { sandbox: None, ..confined(&home, &[]) };
     let confinement = Confinement::Impossible("the kernel has no Landlock");
-    let error = confinement.apply(spec, Runtime::Command, &home, "r1", |_| None).unwrap_err();
+    let reviewer = Confined { id: "r1", runtime: Runtime::Command, work_dir: &home, changes_copy: false };
+    let error = confinement.apply(spec, &reviewer, |_| None).unwrap_err();
     assert_eq!(error.to_string(), "the kernel has no Landlock");
 }

@@ -17,6 +17,7 @@ use std::{
     process::Stdio,
     time::Duration,
 };
+use store::new_secret;
 use tokio::{
     process::{Child, Command},
     time::{Instant, sleep},
@@ -57,17 +58,19 @@ pub(crate) fn bearer(secret: &str) -> Option<HeaderValue> {
 
 #[derive(Debug, Deserialize)]
 struct Health {
-    service: String,
     pid: u32,
+    proof: String,
 }
 
-/// The broker that serves `data_dir`, if it is alive. Another process may use the announced port by now, so the process
-/// id must match.
+/// The broker that serves `data_dir`, if it is alive. Another process may use the announced port by now, so the broker must
+/// prove that it wrote the announcement.
 pub(crate) async fn find(client: &reqwest::Client, data_dir: &DataDir) -> Option<RunningBroker> {
     let note = data_dir.running_broker()?;
-    let request = client.get(format!("{}/healthz", note.url)).timeout(Duration::from_secs(2));
-    let health: Health = request.send().await.ok()?.json().await.ok()?;
-    (health.service == "countersign" && health.pid == note.pid).then_some(note)
+    let challenge = new_secret();
+    let address = format!("{}/healthz?challenge={challenge}", note.url);
+    let health = client.get(address).timeout(Duration::from_secs(2)).send().await.ok()?;
+    let health: Health = health.json().await.ok()?;
+    (health.pid == note.pid && health.proof == note.proof_key.proof(&challenge)).then_some(note)
 }
 
 /// A broker that answers.

@@ -2,7 +2,10 @@
 
 use crate::{
     CliError, NO_BROKER,
-    client::{BrokerArgs, Client, discovery::given_token},
+    client::{
+        BrokerArgs, Client,
+        discovery::{client, find, given_token},
+    },
     config_overrides::ConfigArgs,
     render::{format_age, format_local, one_line},
     terminal,
@@ -46,6 +49,9 @@ pub(crate) async fn stop(args: StopArgs) -> Result<(), CliError> {
     let stopped = match data_dir.serving_process().with_context(|| data_dir.display().to_string())? {
         Some(pid) => {
             check_right_to_stop(&data_dir).await?;
+            if !cfg!(target_os = "linux") {
+                check_process(&data_dir, pid).await?;
+            }
             end(&data_dir, pid).await?;
             Some(pid)
         }
@@ -73,6 +79,15 @@ async fn check_right_to_stop(data_dir: &DataDir) -> Result<(), CliError> {
     let error =
         "COUNTERSIGN_TOKEN does not allow you to stop the broker; allowed: an operator's token for all projects";
     Err(ErrorBody::new(ErrorCode::WrongRole, error).into())
+}
+
+/// Elsewhere than on Linux only the broker itself can say which process it is.
+async fn check_process(data_dir: &DataDir, pid: u32) -> Result<(), CliError> {
+    let found = find(&client()?, data_dir).await;
+    if found.is_some_and(|broker| broker.pid == pid) {
+        return Ok(());
+    }
+    Err(anyhow!("the broker (pid {pid}) does not answer; if the process is a broker, `kill {pid}` stops it").into())
 }
 
 async fn end(data_dir: &DataDir, pid: u32) -> Result<(), CliError> {

@@ -156,7 +156,8 @@ fn describe_receipt(receipt: &Result<Receipt, ReceiptFault>) -> String {
     let predicate = &receipt.statement.predicate;
     let review = &predicate.review;
     let votes = review.votes.iter().map(|vote| {
-        format!("  {} ({}) {} at {}\n", escape(&vote.reviewer), escape(&vote.persona), vote.verdict, vote.at)
+        let signed = if vote.signature.is_some() { ", signed by the reviewer" } else { "" };
+        format!("  {} ({}) {} at {}{signed}\n", escape(&vote.reviewer), escape(&vote.persona), vote.verdict, vote.at)
     });
     let (project, key) = (review.project.as_deref().unwrap_or("none"), escape(receipt.key_id()));
     let head = format!("{} of project {}, signed at {}", review.number, escape(project), predicate.signed_at);

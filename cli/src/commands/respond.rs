@@ -10,6 +10,7 @@ use crate::{
     review_args::ReviewArgs,
     terminal,
     text_draft::{Draft, settle},
+    vote_signing::{SshKey, Vote},
 };
 use anyhow::anyhow;
 use api::{
@@ -20,12 +21,13 @@ use api::{
     verdicts::{VerdictRequest, VerdictResponse},
 };
 use domain::{
+    content::ContentHash,
     finding::RawFinding,
     review::Role,
     text::{escape, one_line},
     verdict::Verdict,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -63,6 +65,9 @@ pub struct Args {
     /// Attach a counter-patch from a file, or from stdin with -
     #[arg(long, value_name = "FILE")]
     counter_patch: Option<PathBuf>,
+    /// Sign the vote with an SSH key: this file, else git's user.signingkey [default: gate.sign_votes]
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true)]
+    sign: Option<Option<PathBuf>>,
     /// Seat to take, if there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
@@ -89,9 +94,10 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         true => Some(Draft::new(&args.review.broker().data_dir()?, "respond", &review.head)),
         false => None,
     };
+    let key = args.find_key(&caller.dir).await?;
     let send = async {
         let verdict = args.request(&review, draft.as_ref()).await?;
-        submit(&caller, &review, args.persona.clone(), verdict).await
+        submit(&caller, &review, args.persona.clone(), verdict, key.as_ref()).await
     };
     let response = settle(draft.as_ref(), send.await)?;
     print(caller.client.json, &response, render)
@@ -127,6 +133,15 @@ impl Args {
         Ok(request)
     }
 
+    /// The key with which the vote is signed. `None` if it is not to be signed.
+    async fn find_key(&self, dir: &Path) -> Result<Option<SshKey>, CliError> {
+        let given = self.sign.as_ref().and_then(Option::as_deref);
+        if self.sign.is_none() && !self.review.broker().signs_votes()? {
+            return Ok(None);
+        }
+        Ok(Some(SshKey::find(given, dir).await.map_err(CliError::usage)?))
+    }
+
     fn wants_editor(&self) -> bool {
         let says_nothing = self.verdict().is_none() && self.reason.is_none() && self.issues.is_empty();
         says_nothing && terminal::is_interactive()
@@ -142,17 +157,21 @@ fn add_findings(findings: &mut Option<Vec<RawFinding>>, specs: &[String], are_is
 }
 
 /// Submits a verdict for the seat that the caller holds, or for a free one. It applies to the content at the time of the
-/// claim, unless a content hash is given.
+/// claim, unless a content hash is given. A vote is signed if there is a key.
 pub(crate) async fn submit(
     caller: &Caller,
     review: &ReviewStatusResponse,
     persona: Option<String>,
     verdict: VerdictRequest,
+    key: Option<&SshKey>,
 ) -> Result<VerdictResponse, CliError> {
     let (review_id, reviewer_id) = (review.head.review_id.to_string(), caller.acting_name()?);
     let held = review.state.seats.iter().find(|seat| seat.claimed_by.as_deref().is_some_and(|name| caller.is(name)));
-    let (claim_generation, content_hash) = match held {
-        Some(seat) => (seat.claim_generation, review.content_hash.to_string()),
+    let (claim_generation, content_hash, seat) = match held {
+        Some(seat) => {
+            let names = (Some(seat.persona.clone()), seat.claimed_by.clone());
+            (seat.claim_generation, review.content_hash.clone(), names)
+        }
         None => {
             let claim = ClaimRequest { review_id: review_id.clone(), reviewer_id: reviewer_id.clone(), persona };
             let claim = caller.client.execute::<ClaimReview>(&claim).await?;
@@ -160,12 +179,26 @@ pub(crate) async fn submit(
                 let problem = one_line(claim.diff.validation_error.as_deref().unwrap_or_default());
                 return Err(anyhow!("{} was sent back: its diff does not apply: {problem}", claim.head.number).into());
             }
-            (Some(claim.claim_generation), claim.content_hash.to_string())
+            (Some(claim.claim_generation), claim.content_hash, (claim.seat, claim.claimed_by))
         }
     };
-    let content_hash = verdict.content_hash.or(Some(content_hash));
-    let request = VerdictRequest { review_id, reviewer_id, claim_generation, content_hash, ..verdict };
-    let result = caller.client.execute::<SubmitVerdict>(&request).await;
+    let content_hash = verdict.content_hash.map_or(content_hash, ContentHash);
+    let mut request = VerdictRequest {
+        review_id,
+        reviewer_id,
+        claim_generation,
+        content_hash: Some(content_hash.to_string()),
+        ..verdict
+    };
+    let send = async {
+        if let (Some(key), (Some(persona), Some(reviewer)), true) = (key, &seat, request.verdict.is_vote()) {
+            let (review, round) = (review.head.review_id, review.head.current_round);
+            let vote = Vote { review, round, content_hash: &content_hash, persona, reviewer, verdict: request.verdict };
+            request.signature = Some(key.sign(&vote).await?);
+        }
+        caller.client.execute::<SubmitVerdict>(&request).await
+    };
+    let result = send.await;
     if result.is_err() && held.is_none() {
         // Nothing keeps the seat that was claimed for this verdict. If this fails too, the lease expires.
         let VerdictRequest { review_id, reviewer_id, claim_generation, .. } = request;

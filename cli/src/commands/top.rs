@@ -52,7 +52,8 @@ pub(crate) async fn run(identity: IdentityArgs) -> Result<(), CliError> {
     }
     // Restores the terminal after a panic too.
     let mut terminal = ratatui::init();
-    let mut screen = Screen { app: App::new(state), draft: None, data_dir: identity.broker.data_dir()? };
+    let (data_dir, signs_votes) = (identity.broker.data_dir()?, identity.broker.signs_votes()?);
+    let mut screen = Screen { app: App::new(state), draft: None, data_dir, signs_votes };
     let result = screen.watch(&caller, &mut terminal).await;
     ratatui::restore();
     // The screen ended while a text was written.
@@ -69,6 +70,8 @@ struct Screen {
     /// Where the text that is being written is kept.
     draft: Option<Draft>,
     data_dir: DataDir,
+    /// Votes must be signed, for which there may be a question to the user.
+    signs_votes: bool,
 }
 
 impl Screen {
@@ -114,11 +117,11 @@ impl Screen {
                 return Ok(None);
             }
             Action::Approve(shown) => {
-                give_verdict(caller, &shown, VerdictRequest::new("", Verdict::Approved)).await?;
+                self.give_verdict(caller, &shown, VerdictRequest::new("", Verdict::Approved)).await?;
                 Some(format!("approved {}", shown.review))
             }
             Action::Send(purpose, text) => {
-                if let Err(failure) = send(caller, &purpose, text.clone()).await {
+                if let Err(failure) = self.send(caller, &purpose, text.clone()).await {
                     let note = self.keep(&text)?.unwrap_or_default();
                     return Err(CliError { error: anyhow!("{:#}; {note}", failure.error), ..failure });
                 }
@@ -150,41 +153,52 @@ impl Screen {
         Ok(done)
     }
 
+    async fn send(&self, caller: &Caller, purpose: &Purpose, text: String) -> Result<(), CliError> {
+        match purpose {
+            Purpose::Comment(id) => {
+                let request = review_actions::message(caller, &caller.review(id.clone()).await?, text)?;
+                caller.client.execute::<AddMessage>(&request).await?;
+            }
+            Purpose::RequestChanges(shown) => {
+                let verdict = VerdictRequest::new("", Verdict::ChangesRequested);
+                self.give_verdict(caller, shown, VerdictRequest { reason: Some(text), ..verdict }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a verdict about the content that the user has seen. The broker refuses it if that is not the content any more.
+    async fn give_verdict(
+        &self,
+        caller: &Caller,
+        shown: &ShownContent,
+        verdict: VerdictRequest,
+    ) -> Result<(), CliError> {
+        if self.signs_votes {
+            let problem = "a vote must be signed (gate.sign_votes), which needs a terminal of its own; run";
+            return Err(
+                anyhow!("{problem} `countersign respond {} --approve` or `--request-changes`", shown.review).into()
+            );
+        }
+        let review = caller.review(shown.review.clone()).await?;
+        let verdict = VerdictRequest { content_hash: Some(shown.content_hash.clone()), ..verdict };
+        let refused = match respond::submit(caller, &review, None, verdict, None).await {
+            Ok(_) => return Ok(()),
+            Err(failure) => failure,
+        };
+        match refused.error.downcast_ref::<ErrorBody>() {
+            Some(body) if body.code == ErrorCode::StaleContent => {
+                Err(anyhow!("{} has changed since it was shown; open it again (stale_content)", shown.review).into())
+            }
+            Some(_) | None => Err(refused),
+        }
+    }
+
     /// Keeps a text that was not sent and says where it is.
     fn keep(&self, text: &str) -> Result<Option<String>, CliError> {
         let Some(draft) = self.draft.as_ref().filter(|_| !text.trim().is_empty()) else { return Ok(None) };
         draft.write(text)?;
         Ok(Some(draft.note()))
-    }
-}
-
-async fn send(caller: &Caller, purpose: &Purpose, text: String) -> Result<(), CliError> {
-    match purpose {
-        Purpose::Comment(id) => {
-            let request = review_actions::message(caller, &caller.review(id.clone()).await?, text)?;
-            caller.client.execute::<AddMessage>(&request).await?;
-        }
-        Purpose::RequestChanges(shown) => {
-            let verdict = VerdictRequest::new("", Verdict::ChangesRequested);
-            give_verdict(caller, shown, VerdictRequest { reason: Some(text), ..verdict }).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Gives a verdict about the content that the user has seen. The broker refuses it if that is not the content any more.
-async fn give_verdict(caller: &Caller, shown: &ShownContent, verdict: VerdictRequest) -> Result<(), CliError> {
-    let review = caller.review(shown.review.clone()).await?;
-    let verdict = VerdictRequest { content_hash: Some(shown.content_hash.clone()), ..verdict };
-    let refused = match respond::submit(caller, &review, None, verdict).await {
-        Ok(_) => return Ok(()),
-        Err(failure) => failure,
-    };
-    match refused.error.downcast_ref::<ErrorBody>() {
-        Some(body) if body.code == ErrorCode::StaleContent => {
-            Err(anyhow!("{} has changed since it was shown; open it again (stale_content)", shown.review).into())
-        }
-        Some(_) | None => Err(refused),
     }
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn describe(decision: &Decision) -> String {
             "refs/notes/countersign may contain nothing but receipts in git notes".to_owned()
         }
         Outcome::Refused(RefusalReason::LosesReceipts) => {
-            "the push would remove receipts from refs/notes/countersign, which keeps all lines of all notes".to_owned()
+            "the push would remove receipts from refs/notes/countersign, which keeps every receipt".to_owned()
         }
         Outcome::Refused(RefusalReason::MergesUnapproved(id)) => {
             format!("{name} is a clean merge, but it brings commit {}, which is not approved", short_id(id))

@@ -9,6 +9,7 @@ use crate::{
     diff::AffectedFile,
     finding::{Anchor, FindingNumber, RequestedStatus},
     verdict::{ReviewMetrics, Verdict},
+    vote_signature::VoteSignature,
 };
 use std::time::Duration;
 
@@ -149,6 +150,7 @@ pub struct GiveVerdict {
     pub metrics: Option<ReviewMetrics>,
     pub patch: Option<OfferedPatch>,
     pub findings: Option<OfferedFindings>,
+    pub signature: Option<VoteSignature>,
     /// Fingerprint of the request as the caller sent it. A repeat has the same one.
     pub digest: String,
 }

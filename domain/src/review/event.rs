@@ -13,6 +13,7 @@ use crate::{
     priority::Priority,
     time::{Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
+    vote_signature::VoteSignature,
 };
 use serde::{Deserialize, Serialize};
 
@@ -214,6 +215,8 @@ pub struct VerdictGiven {
     pub reopens: bool,
     /// New lease end of each claim that owes a vote and has no lease running.
     pub lease_ends: Option<Tick>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<VoteSignature>,
     pub digest: String,
 }
 

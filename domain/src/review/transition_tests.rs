@@ -208,6 +208,7 @@ fn verdict(by: &str, verdict: Verdict) -> GiveVerdict {
         metrics: None,
         patch: None,
         findings: None,
+        signature: None,
         digest: String::new(),
     }
 }

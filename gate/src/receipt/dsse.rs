@@ -3,6 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde::{Deserialize, Serialize};
 
+use super::ReceiptFault;
 use crate::public_key::PublicKey;
 
 /// The payload type of in-toto statements.
@@ -42,6 +43,11 @@ impl Envelope {
             payload: BASE64.encode(payload),
             signatures: vec![Signature { keyid: key.id(), sig: BASE64.encode(signature) }],
         }
+    }
+
+    /// Reads a line of a note.
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, ReceiptFault> {
+        serde_json::from_slice(line).map_err(|_| ReceiptFault::Unreadable)
     }
 
     pub(crate) fn decode_payload(&self) -> Option<Vec<u8>> {

@@ -30,6 +30,12 @@ pub enum ReceiptFault {
     NotExempt(String),
     #[error("the receipt has {found} of {needed} approvals that are needed")]
     TooFewApprovals { found: usize, needed: usize },
+    #[error("the approval of {0:?} is not signed, and the signers file has a key of that person")]
+    VoteUnsigned(String),
+    #[error("the signature of {0:?} does not fit its vote, or is of a key that the signers file does not have")]
+    BadVoteSignature(String),
+    #[error("the content that {0:?} signed does not lead to this commit")]
+    OtherContentSigned(String),
     #[error("persona {0:?} has not approved, and must")]
     PersonaMissing(String),
 }

@@ -12,7 +12,7 @@ const NOTES_OPTION: &str = "--ref=refs/notes/countersign";
 pub async fn list_receipts(repo: &UserRepo, commit: &str) -> Result<Vec<Result<Receipt, ReceiptFault>>, GateError> {
     let note = repo.try_git(["notes", NOTES_OPTION, "show", commit]).await?;
     let text = if note.success { note.text() } else { String::new() };
-    Ok(text.lines().filter(|line| !line.is_empty()).map(Receipt::parse).collect())
+    Ok(text.lines().filter(|line| !line.is_empty()).map(|line| Receipt::parse(line.as_bytes())).collect())
 }
 
 /// The commits that have a note.

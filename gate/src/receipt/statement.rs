@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use domain::approvals::ReviewedContent;
 use domain::consensus::RuleName;
-use domain::content::ContentHash;
+use domain::content::{Content, ContentHash};
 use domain::ids::{ReviewId, ReviewNumber};
 use domain::verdict::Verdict;
+use domain::vote_signature::VoteSignature;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,9 @@ pub struct ApprovedReview {
     pub policy: ApprovalPolicy,
     /// The vote of each seat on this content.
     pub votes: Vec<SeatVote>,
+    /// Present if a vote has a signature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<SignedContent>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +88,27 @@ pub struct SeatVote {
     pub reviewer: String,
     pub verdict: Verdict,
     pub at: Timestamp,
+    /// The person's own signature on the vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<VoteSignature>,
+}
+
+/// The content that a person has signed. Its hash is `contentHash`, and its diff leads to the tree of the commit: so a
+/// signature on the hash proves the commit, whatever the broker says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignedContent {
+    pub intent: String,
+    pub description: Option<String>,
+    pub diff: String,
+    pub base: Option<String>,
+}
+
+impl SignedContent {
+    pub(crate) fn hash(&self) -> ContentHash {
+        let Self { intent, description, diff, base } = self.clone();
+        Content { intent, description, diff: Some(diff), base_commit: base, ..Content::default() }.hash()
+    }
 }
 
 impl ApprovedReview {
@@ -106,6 +131,14 @@ impl From<&ReviewedContent> for ApprovedReview {
             reviewer: vote.reviewer.clone(),
             verdict: vote.verdict,
             at: vote.at,
+            signature: vote.signature.clone(),
+        });
+        let is_signed = content.votes.iter().any(|vote| vote.signature.is_some());
+        let signed = content.diff.clone().filter(|_| is_signed).map(|diff| SignedContent {
+            intent: content.intent.clone(),
+            description: content.description.clone(),
+            diff,
+            base: content.base_commit.clone(),
         });
         Self {
             id: content.review_id,
@@ -119,6 +152,7 @@ impl From<&ReviewedContent> for ApprovedReview {
             tree: content.tree_id.clone(),
             policy,
             votes: votes.collect(),
+            content: signed,
         }
     }
 }

@@ -8,6 +8,7 @@ use domain::{
     review::Review,
     time::Timestamp,
     verdict::Verdict,
+    vote_signature::VoteSignature,
 };
 use serde::Deserialize;
 use sqlx::SqliteConnection;
@@ -152,6 +153,7 @@ struct VoteRow {
     reviewer: String,
     verdict: Verdict,
     at: Timestamp,
+    signature: Option<VoteSignature>,
 }
 
 async fn list_votes(
@@ -160,7 +162,8 @@ async fn list_votes(
     hash: &str,
 ) -> Result<Vec<ApprovalVote>, StoreError> {
     let rows = sqlx::query_scalar!(
-        r#"SELECT json_object('persona', s.persona, 'reviewer', v.reviewer, 'verdict', v.verdict, 'at', v.at_ms)
+        r#"SELECT json_object('persona', s.persona, 'reviewer', v.reviewer, 'verdict', v.verdict, 'at', v.at_ms,
+                             'signature', json(v.signature))
                   AS "json!: String"
          FROM seats s JOIN verdicts v
               ON v.review = s.review AND v.content_hash = ?2 AND v.verdict = s.vote
@@ -173,6 +176,12 @@ async fn list_votes(
     .fetch_all(connection)
     .await?;
     let rows: Vec<VoteRow> = parse_all(&rows)?;
-    let vote = |VoteRow { persona, reviewer, verdict, at }| ApprovalVote { persona, reviewer, verdict, at: at.into() };
+    let vote = |VoteRow { persona, reviewer, verdict, at, signature }| ApprovalVote {
+        persona,
+        reviewer,
+        verdict,
+        at: at.into(),
+        signature,
+    };
     Ok(rows.into_iter().map(vote).collect())
 }

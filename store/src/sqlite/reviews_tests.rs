@@ -110,6 +110,7 @@ impl StoredReview {
             metrics: Some(ReviewMetrics { cost_usd: Some(0.1), ..ReviewMetrics::default() }),
             patch,
             findings: None,
+            signature: None,
             digest: self.review.version.to_string(),
         };
         self.apply(Command::GiveVerdict(verdict), None).await;

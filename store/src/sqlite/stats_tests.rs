@@ -96,6 +96,7 @@ impl ReviewFixture {
             reason: Some("so".into()),
             metrics: Some(metrics),
             findings: offered,
+            signature: None,
             digest: format!("{by} {when}"),
             ..approval(by)
         })

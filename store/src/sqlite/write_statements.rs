@@ -52,8 +52,8 @@ const UPSERT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, sub
     content_hash = excluded.content_hash";
 
 const INSERT_VERDICT: &str = "INSERT INTO verdicts (review, id, round, persona, reviewer, generation, verdict, reason,
-    summary, metrics, content_hash, at_ms, claimed_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    summary, metrics, content_hash, at_ms, claimed_at_ms, signature)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
 
 const INSERT_MESSAGE: &str = "INSERT INTO messages (review, id, round, persona, recipient, role, sender, body,
     anchor, metadata, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -313,6 +313,7 @@ pub(super) fn write_event_rows(
                 round.content_hash.0,
                 recorded.at.0,
                 None::<i64>,
+                None::<&str>,
             ])?;
             drop_patches(connection, change)
         }
@@ -377,6 +378,7 @@ fn insert_verdict(
         given.content_hash.0,
         recorded.at.0,
         claimed_at,
+        given.signature.as_ref().map(serde_json::to_string).transpose()?,
     ])?;
     if given.offers_patch {
         let diff = change.patch.as_deref().ok_or_else(|| StoreError::Write("the counter-patch has no text".into()))?;

@@ -123,6 +123,7 @@ impl Model {
                     metrics: None,
                     patch: None,
                     findings: None,
+                    signature: None,
                     digest: said,
                 };
                 (Command::GiveVerdict(verdict), "submit_verdict", arguments)

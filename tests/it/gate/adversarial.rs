@@ -296,7 +296,65 @@ const COMMITS: &[(&str, &str)] = &[
         "an alternate",
         "mkdir -p ../alt; echo ../../../alt >.git/objects/info/alternates; git commit -qam evil; rm .git/objects/info/alternates",
     ),
+    ("few open files", "(ulimit -n 12; git commit -qam evil)"),
+    ("an index of version 4", "git update-index --index-version 4; git commit -qam evil"),
+    ("index.skipHash", "git config index.skipHash true; git add .; git commit -qm evil"),
+    (
+        "a sparse index",
+        "mkdir d; echo x >d/x; git add d; git commit -q --no-verify -m d; git reset -q --soft HEAD~1; git config index.sparse true; git sparse-checkout set --cone --sparse-index nothing; git commit -qam evil",
+    ),
+    ("reftable", "git refs migrate --ref-format=reftable; git commit -qam evil; git refs migrate --ref-format=files"),
+    ("GIT_COMMON_DIR", "GIT_COMMON_DIR=$PWD/.git git commit -qam evil"),
+    (
+        "a squashed branch",
+        "git stash -q; git checkout -q -b side; git stash pop -q; git commit -q --no-verify -am side; git checkout -q main; git merge -q --squash side; git commit -qm evil",
+    ),
+    (
+        "a cherry-pick",
+        "git stash -q; git checkout -q -b side; git stash pop -q; git commit -q --no-verify -am side; git checkout -q main; git cherry-pick -n side; git rev-parse side >.git/CHERRY_PICK_HEAD; git commit -qm evil",
+    ),
+    (
+        "a broken merge head",
+        "git add .; echo garbage >.git/MERGE_HEAD; git commit -qm evil; rm -f .git/MERGE_HEAD; git commit -qm evil",
+    ),
+    (
+        "a graft beside a commit graph",
+        "git commit-graph write --reachable; echo \"$(git rev-parse HEAD) $(git rev-parse HEAD)\" >.git/info/grafts; git commit -qam evil",
+    ),
 ];
+
+/// `docs/hostile-cases.md` says which tests cover which case.
+#[test]
+fn every_documented_case_has_its_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut folders, mut sources) = (vec![root.join("tests/it"), root.join("domain/src")], String::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(entry.path()),
+                false if entry.path().extension().is_some_and(|kind| kind == "rs") => {
+                    sources.push_str(&std::fs::read_to_string(entry.path()).unwrap());
+                }
+                false => {}
+            }
+        }
+    }
+    let lines: Vec<&str> = COMMITS.iter().chain(PUSHES).map(|(name, _)| *name).collect();
+    let document = std::fs::read_to_string(root.join("docs/hostile-cases.md")).unwrap();
+    let rows = document.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).skip(1);
+    let mut named = 0;
+    for (case, tests) in rows {
+        let quoted = |mark: char| tests.split(mark).skip(1).step_by(2);
+        let (lacks_line, lacks_test) = (
+            quoted('"').find(|name| !lines.contains(name)),
+            quoted('`').find(|name| !sources.contains(&format!("fn {name}("))),
+        );
+        assert_eq!((lacks_line, lacks_test), (None, None), "{case}");
+        assert!(tests.contains(['"', '`']), "{case} has no test");
+        named += 1;
+    }
+    assert!(named > 25 && lines.len() * 2 + AGENT_LINES.len() > 100, "{named}");
+}
 
 #[tokio::test]
 async fn no_setting_or_variable_lets_an_unapproved_commit_pass() {
@@ -511,6 +569,94 @@ const PUSHES: &[(&str, &str)] = &[
     ("a mode", "git update-index --chmod=+x greeting.txt; git commit -q --no-verify -m evil; git push -q origin main"),
     ("an empty file", "touch empty; git add .; git commit -q --no-verify -m evil; git push -q origin main"),
     ("an empty push option", "evil; git push -q -o x origin main; git push -q origin main"),
+    (
+        "another remote to ask by XDG_CONFIG_HOME",
+        "evil; git init -q --bare ../fake3; git push -q --no-verify ../fake3 main; mkdir -p ../xdg/git; printf '[url \"%s\"]\\n\\tinsteadOf = %s\\n[url \"%s/.\"]\\n\\tpushInsteadOf = zzz:\\n' $PWD/../fake3 $REMOTE $REMOTE >../xdg/git/config; git remote add p zzz:; XDG_CONFIG_HOME=$PWD/../xdg git push -q p main:new",
+    ),
+    ("few open files", "evil; (ulimit -n 12; git push -q origin main)"),
+    (
+        "a ref that looks like receipts",
+        "evil; git push -q origin HEAD:refs/heads/refs/notes/countersign; git push -q origin HEAD:refs/notes/Countersign; git push -q origin HEAD:refs/notes/countersign/x",
+    ),
+    (
+        "a commit and its revert on a branch that is deleted",
+        "evil; git revert -n HEAD; git commit -q --no-verify -m back; git push -q origin main:z; git push -q origin :z; git push -q origin main~1:main",
+    ),
+    (
+        "a crafted commit with two trees",
+        "evil; c=$(printf 'tree %s\\ntree %s\\nparent %s\\nauthor T <t@e> 1 +0000\\ncommitter T <t@e> 1 +0000\\n\\nx\\n' $(git rev-parse main^{tree} main~1^{tree} main~1) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a crafted commit with two trees, the good one first",
+        "evil; c=$(printf 'tree %s\\ntree %s\\nparent %s\\nauthor T <t@e> 1 +0000\\ncommitter T <t@e> 1 +0000\\n\\nx\\n' $(git rev-parse main~1^{tree} main^{tree} main~1) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a crafted commit with a parent after its author",
+        "evil; c=$(printf 'tree %s\\nauthor T <t@e> 1 +0000\\nparent %s\\ncommitter T <t@e> 1 +0000\\n\\nx\\n' $(git rev-parse main^{tree} main) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a crafted commit with an encoding and a NUL",
+        "evil; c=$(printf 'tree %s\\nparent %s\\nauthor T <t@e> 1 +0000\\ncommitter T <t@e> 1 +0000\\nencoding UTF-16\\n\\nx\\0y\\n' $(git rev-parse main^{tree} main~1) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a crafted commit without an author",
+        "evil; c=$(printf 'tree %s\\nparent %s\\n\\nx\\n' $(git rev-parse main^{tree} main~1) | git hash-object -t commit -w --stdin --literally); git push -q origin $c:refs/heads/z",
+    ),
+    (
+        "a tree with a .git in it",
+        "b=$(echo evil | git hash-object -w --stdin); t=$(printf '100644 blob %s\\t.GIT\\n' $b | git mktree); git push -q origin $(git commit-tree $t -p main -m x):refs/heads/z",
+    ),
+    ("a symbolic ref", "evil; git symbolic-ref refs/heads/s refs/heads/main; git push -q origin s"),
+    (
+        "branches with strange names",
+        "evil; git push -q origin HEAD:refs/heads/HEAD; git push -q origin HEAD:refs/heads/é; git push -q origin HEAD:refs/heads/-x",
+    ),
+    ("reftable", "git refs migrate --ref-format=reftable; evil; git push -q origin main"),
+    (
+        "a compatible object format",
+        "git config core.repositoryformatversion 1; git config extensions.compatObjectFormat sha256; evil; git push -q origin main",
+    ),
+    (
+        "a partial clone",
+        "git config core.repositoryformatversion 1; git config extensions.partialClone origin; git config remote.origin.promisor true; evil; git push -q origin main",
+    ),
+    (
+        "another upload-pack on the line",
+        "evil; git init -q --bare ../fake4; git push -q --no-verify ../fake4 main; printf '#!/bin/sh\\nexec git-upload-pack %s\\n' $PWD/../fake4 >../up; chmod +x ../up; git config remote.origin.uploadpack $PWD/../up; git push -q origin main:new",
+    ),
+    (
+        "alternates",
+        "evil; git clone -q --bare . ../other; echo $PWD/../other/objects >.git/objects/info/alternates; git push -q origin main",
+    ),
+    (
+        "a worktree config",
+        "git config extensions.worktreeConfig true; git config --worktree core.bare true; evil; git push -q origin main; git -c core.bare=false push -q origin main",
+    ),
+    (
+        "a broken HEAD",
+        "evil; echo 'ref: refs/heads/nothing' >.git/HEAD; git push -q origin main; echo garbage >.git/HEAD; git push -q origin main",
+    ),
+    (
+        "quarantine variables",
+        "evil; GIT_QUARANTINE_PATH=/nowhere GIT_OBJECT_DIRECTORY=$PWD/.git/objects git push -q origin main",
+    ),
+    (
+        "push options of the caller",
+        "evil; GIT_PUSH_OPTION_COUNT=1 GIT_PUSH_OPTION_0=skip COUNTERSIGN_PROJECT=other git push -q origin main",
+    ),
+    ("two pushes at once", "evil; git push -q origin main & git push -q origin main:refs/heads/y & wait"),
+    (
+        "a tag with the name of a branch",
+        "evil; git tag main; git push -q origin refs/tags/main:refs/heads/main; git push -q origin refs/tags/main",
+    ),
+    (
+        "a hidden submodule",
+        "git init -q ../sub; git -C ../sub commit -q --allow-empty -m s; git update-index --add --cacheinfo 160000,$(git -C ../sub rev-parse HEAD),sub; git commit -q --no-verify -m s; git push -q --recurse-submodules=no origin main",
+    ),
+    (
+        "settings in another case",
+        "mkdir .Planning; echo '{\"review\":{\"required_gates\":[]}}' >.Planning/Config.json; git add .; evil; git push -q origin main",
+    ),
 ];
 
 fn attack(arena: &Arena, line: &str, options: &str) -> CommandOutput {
@@ -613,6 +759,63 @@ async fn a_part_of_commits_approved_together_does_not_become_a_branch() {
         let yes = push("on-whole");
         assert_eq!(yes.code, 0, "{}", yes.err);
     }
+}
+
+/// A project waives the approval of pushes on one branch. What landed there is not approved for the others.
+#[tokio::test]
+async fn commits_of_a_branch_that_waives_approvals_do_not_reach_a_stricter_branch() {
+    let waiver = r#"{"tandem_enabled": true, "review": {"required_gates": []}}"#;
+    let arena = Arena::new().await;
+    let repo = arena.broker.repo();
+    arena.git(&["checkout", "--quiet", "-b", "lax"]);
+    repo.write(".planning/config.json", waiver);
+    repo.commit("waive");
+    approve(&arena.broker, json!({ "target": { "commit": "HEAD" } })).await;
+    assert_eq!(arena.git(&["push", "--quiet", "origin", "lax"]).code, 0);
+    repo.write("evil.txt", "evil\n");
+    let evil = repo.commit("evil");
+    arena.git(&["checkout", "--quiet", "main"]);
+    std::fs::remove_dir_all(arena.start.path().join("clone")).unwrap();
+    std::fs::remove_dir_all(arena.start.path().join("remote")).unwrap();
+    arena.save();
+    let tricks = [
+        "git push -q origin lax:main",
+        "git push -q origin lax lax:main",
+        "git push -q origin lax:new",
+        "git tag t lax; git push -q origin t",
+        "git tag -am t t lax; git push -q origin t",
+        "git reset -q --hard lax; git commit -q --no-verify --allow-empty -m x; git push -q origin main",
+        "git merge -q --no-ff --no-verify -m m lax; git push -q origin main",
+        "git push -q origin lax~1:refs/heads/other; git push -q origin lax:other; git push -q origin lax:main",
+        // The branch becomes strict again, by an approved commit on top of the others.
+        "git checkout -q lax; git rm -q .planning/config.json; git commit -q --no-verify -m strict; git push -q origin lax; git push -q origin lax:main",
+    ];
+    for on_server in [true, false] {
+        for fail in FAIL_MODES {
+            for line in tricks {
+                arena.reset();
+                if on_server {
+                    arena.install_on_server(fail);
+                } else {
+                    arena.install(fail);
+                }
+                let lands = arena.git(&["push", "--quiet", "origin", "lax"]);
+                assert_eq!(lands.code, 0, "the branch waives the approval: {}", lands.err);
+                let ended = attack(&arena, line, "");
+                for (name, id) in refs_in(arena.remote.path()) {
+                    let has_it = git(arena.remote.path(), &["merge-base", "--is-ancestor", &evil, &id]).code == 0;
+                    let is_lax = ["refs/heads/lax", "refs/heads/other"].contains(&&*name);
+                    assert!(is_lax || !has_it, "{line} {fail}: {name}\n{}{}", ended.out, ended.err);
+                }
+            }
+        }
+    }
+    // An approved commit of the branch still lands elsewhere.
+    arena.reset();
+    arena.install_on_server("");
+    approve(&arena.broker, json!({ "target": { "commit": &evil } })).await;
+    let pushed = arena.git(&["push", "--quiet", "origin", "lax", "lax:main"]);
+    assert_eq!(pushed.code, 0, "{}", pushed.err);
 }
 
 /// Command lines that an agent client must not run while an unapproved change is staged, after these settings.

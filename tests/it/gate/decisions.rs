@@ -94,6 +94,36 @@ async fn an_approval_holds_on_another_base_and_for_a_diff_with_other_context() {
     }
 }
 
+/// Without context lines, an approved change could land at another place after the lines have moved.
+#[tokio::test]
+async fn a_diff_without_context_counts_only_on_its_own_base() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    let lines: Vec<_> = (0..20).map(|n| n.to_string()).collect();
+    let text = lines.join("\n") + "\n";
+    repo.write("long.txt", &text);
+    repo.commit("long");
+    repo.write("long.txt", text.replace("10\n", "10\nreturn\n"));
+    repo.git(&["add", "--all"]);
+    approve_staged(&broker, &["-U0"]).await;
+    assert_eq!(broker.command(&["gate"]).finish().await.code, 0, "on its own base");
+    repo.git(&["reset", "--quiet", "--hard"]);
+    repo.write("long.txt", format!("first\n{text}"));
+    repo.commit("the lines move");
+    for place in ["9\n", "10\n"] {
+        repo.write("long.txt", format!("first\n{text}").replace(&format!("\n{place}"), &format!("\n{place}return\n")));
+        repo.git(&["add", "--all"]);
+        let ended = broker.command(&["gate"]).finish().await;
+        assert_eq!(ended.code, 1, "after line {place}: {}", ended.out);
+        repo.git(&["reset", "--quiet", "--hard"]);
+    }
+    let landed = broker.command(&["land", "R-1"]).finish().await;
+    assert!(
+        landed.code == 1 && format!("{}{}", landed.out, landed.err).contains("without context lines"),
+        "{landed:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_near_miss_names_the_status_of_its_review() {
     let broker = TestBroker::start().await;

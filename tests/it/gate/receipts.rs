@@ -611,6 +611,48 @@ async fn the_ref_of_receipts_opens_no_way_around_the_server() {
     server.refuses(&[&format!("{notes}:refs/heads/other")], "is not approved");
 }
 
+/// Anyone who can push receipts can put anything into their notes. It must not keep later receipts away.
+#[tokio::test]
+async fn junk_in_a_note_blocks_no_receipt() {
+    let server = Server::new().await;
+    let team = &server.team;
+    let write = |name: &str, content: &[u8]| {
+        let file = team.machine.path().join(name);
+        std::fs::write(&file, content).unwrap();
+        file.display().to_string()
+    };
+    let long = write("long", &b"junk\n".repeat(300_000));
+    let not_text = write("not_text", b"\xff\xfe\n\xc3\x28\n");
+    let broad = write("broad", &b"x".repeat(3 << 20));
+    for (word, junk) in [("zwei", long), ("drei", not_text), ("vier", broad)] {
+        let commit = team.commit_approved(word).await;
+        team.git(&["notes", "--ref=countersign", "add", "--file", &junk, &commit]);
+        server.accepts(&[NOTES]);
+        server.refuses(&["main"], "is not approved");
+        team.sign("HEAD").await;
+        server.accepts(&[NOTES]);
+        server.accepts(&["main"]);
+        // A receipt stays, and what is not a receipt may go.
+        let receipts = team.git(&["notes", "--ref=countersign", "show", &commit]);
+        let receipts: Vec<_> = receipts.lines().filter(|line| line.starts_with('{')).collect();
+        let [receipt] = receipts.as_slice() else { panic!("one receipt, not {}", receipts.len()) };
+        team.git(&["notes", "--ref=countersign", "add", "--force", "--message", "no receipt", &commit]);
+        server.refuses(&[NOTES], "would remove receipts");
+        team.git(&["notes", "--ref=countersign", "add", "--force", "--message", receipt, &commit]);
+        server.accepts(&[NOTES]);
+    }
+    // A receipt that no key of the server signed is junk too.
+    let commit = team.commit_approved("stranger").await;
+    team.sign_as_stranger("HEAD").await;
+    server.accepts(&[NOTES]);
+    team.git(&["notes", "--ref=countersign", "remove", &commit]);
+    team.sign("HEAD").await;
+    server.accepts(&["main", NOTES]);
+    let endless = write("endless", &b"junk\n".repeat(14 << 20));
+    team.git(&["notes", "--ref=countersign", "add", "--force", "--file", &endless, &commit]);
+    server.refuses(&[NOTES], "nothing but receipts");
+}
+
 #[tokio::test]
 async fn the_hooks_of_a_clone_let_receipts_through() {
     let server = Server::new().await;

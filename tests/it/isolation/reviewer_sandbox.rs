@@ -176,6 +176,35 @@ async fn a_reviewer_in_a_sandbox_reviews_a_copy_of_the_project() {
     broker.stop_and_check().await;
 }
 
+/// While a reviewer may live, calls of processes that look like one need its credential. A reviewer that never started
+/// must not keep that up, nor leave its folders behind.
+#[tokio::test]
+async fn a_reviewer_that_could_not_start_leaves_no_credential_and_no_folder() {
+    if is_skipped("a reviewer whose sandbox cannot be prepared") {
+        return;
+    }
+    let home = TempDir::new().unwrap();
+    let work_dir = home.path().join("work-dir");
+    fs::create_dir(&work_dir).unwrap();
+    // The folder for the private folders of reviewers cannot be created.
+    fs::write(work_dir.join("private"), "a file").unwrap();
+    let more = format!("max_size = 1\nsandbox = \"required\"\nwork_dir = {work_dir:?}");
+    let broker = TestBroker::in_home(home, &command_pool(&[json!("true")], &more)).await;
+    broker.client().call("create_review", proposal("count in words")).await;
+    let pool = broker.until_pool("no reviewer can start", |pool| pool["state"] == "unavailable").await;
+    assert!(pool["message"].as_str().unwrap().contains("pool.sandbox"), "{pool}");
+    let call = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'GET /api/v1/reviews HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n' >&3; \
+         read -r _ status _ <&3; echo $status",
+        port = broker.port()
+    );
+    let called =
+        Command::new("bash").args(["-c", &call]).env("COUNTERSIGN_REVIEWER_ID", "none").output().await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&called.stdout).trim(), "200", "no reviewer lives");
+    let work = work_dir.join("work");
+    wait_until("its folder is gone", async || (fs::read_dir(&work).ok()?.count() == 0).then_some(())).await;
+}
+
 /// Replaces the shell by a program for which the kernel has no Landlock.
 const WITHOUT_LANDLOCK: &str = r#"exec python3 -c '
 import ctypes, os, struct, sys

@@ -120,6 +120,7 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
         reason: Some("not yet".into()),
         metrics: Some(ReviewMetrics { cost_usd: Some(0.01), input_tokens: Some(1_000), ..ReviewMetrics::default() }),
         findings: Some(issues),
+        signature: None,
         digest: "changes".into(),
         ..approval(&by)
     };

@@ -80,6 +80,7 @@ pub(super) fn give(
         resolved,
         reopens,
         lease_ends: (owes_vote || reopens).then_some(lease_ends),
+        signature: verdict.signature,
         digest: verdict.digest,
     };
     Ok((
