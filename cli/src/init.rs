@@ -4,7 +4,6 @@
 //! change of a file, and [`Change::apply`] is the only place that writes.
 
 mod agent_instructions;
-mod atomic_files;
 mod clients;
 mod edit;
 mod file_change;
@@ -14,7 +13,7 @@ mod self_command;
 mod undo_manifest;
 
 use crate::{
-    CliError,
+    CliError, atomic_files,
     client::{Client as BrokerClient, discovery as locate},
     config_overrides::ConfigArgs,
     terminal,

@@ -4,24 +4,31 @@
 //! `EXIT_CODES` lists the exit codes that all commands share; `wait` and `gate` have further ones.
 
 mod approval_source;
+mod atomic_files;
 mod client;
 mod commands;
+mod completion;
 mod config_overrides;
 mod error;
 mod gate_settings;
+mod grouped_help;
 mod hook;
 mod identity_args;
 mod init;
 mod mcp_bridge;
+mod pager;
 mod render;
 mod review_args;
 mod signals;
 mod terminal;
 mod text_draft;
 mod text_input;
+mod toml_edits;
 
+pub use completion::answer_shell;
 pub use config_overrides::{ConfigArgs, ResolvedConfig};
 pub use error::CliError;
+pub use grouped_help::with_grouped_help;
 pub use identity_args::local_name;
 pub use signals::Signals;
 
@@ -143,6 +150,17 @@ pub enum Command {
     Init(init::Args),
     /// Print the planned-workflow settings of .planning/config.json
     Tandem(tandem::Args),
+    /// Print, change and check settings
+    #[command(subcommand)]
+    Config(settings::SettingsCommand),
+}
+
+/// Options that every command takes.
+#[derive(Debug, clap::Args)]
+pub struct GlobalArgs {
+    /// Write long output without a pager
+    #[arg(long, global = true)]
+    no_pager: bool,
 }
 
 /// Whether the innermost command has the flag, and was given it.
@@ -166,7 +184,8 @@ pub fn usage_error(error: &clap::Error, mut line: impl Iterator<Item = OsString>
 }
 
 /// Runs a command to its end. `definition` describes the whole command line.
-pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode {
+pub fn run(command: Command, global: &GlobalArgs, json: bool, definition: clap::Command) -> ExitCode {
+    pager::allow(!global.no_pager);
     let ended = match command {
         Command::Mcp(args) => small(mcp::run(args)),
         Command::Request(args) => small(request::request(*args)),
@@ -190,7 +209,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Project(command) => small(project::run(command)),
         Command::Actors(args) => small(actors::run(args)),
         Command::Events(args) => small(event_history::events(args)),
-        Command::Personas(args) => personas::run(&args),
+        Command::Personas(args) => small(personas::run(args)),
         Command::Token(command) => small(token::run(command)),
         Command::Key(command) => key::run(&command),
         Command::Reviewer(command) => small(reviewer::run(command)),
@@ -209,10 +228,11 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Hook(hook) => small(hook::run(hook)),
         Command::Webhooks(command) => small(webhooks::run(command)),
         Command::Top(args) => small(top::run(args)),
-        Command::Completions(args) => completions::completions(&args, definition),
+        Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => completions::man(&args, definition),
         Command::Init(args) => small(init::run(args)),
         Command::Tandem(args) => tandem::run(&args),
+        Command::Config(command) => small(settings::run(command)),
     };
     exit_code(ended, json)
 }

@@ -1,11 +1,12 @@
 //! Writes text to stdout and stderr for all commands: handles the terminal width, colours, closed pipes and a spinner
 //! for long calls.
 
-use crate::{CliError, render::style};
-use anstream::AutoStream;
+use crate::{CliError, pager, render::style};
+use anstream::{AutoStream, adapter::strip_str};
 use domain::text::escape_json;
 use serde::Serialize;
 use std::{
+    borrow::Cow,
     io::{self, IsTerminal as _, Write as _},
     time::Duration,
 };
@@ -34,6 +35,11 @@ pub(crate) fn width() -> Option<usize> {
     from_env.or_else(from_terminal).filter(|width| *width >= MIN_WIDTH)
 }
 
+/// The height of the terminal; `None` for a file or a pipe.
+pub(crate) fn rows() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(_, height)| usize::from(height.0))
+}
+
 /// Whether the user can be asked questions.
 pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
@@ -43,6 +49,13 @@ pub(crate) fn is_interactive() -> bool {
 pub(crate) fn write(text: &str) -> Result<(), CliError> {
     let mut out = AutoStream::auto(io::stdout().lock());
     check_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Shows a text that may be long: with the pager if it does not fit on the terminal, else like [`write`].
+pub(crate) fn page(text: &str) -> Result<(), CliError> {
+    let is_plain = AutoStream::choice(&io::stdout()) == anstream::ColorChoice::Never;
+    let text: Cow<'_, str> = if is_plain { strip_str(text).to_string().into() } else { text.into() };
+    if pager::show(&text) { Ok(()) } else { write(&text) }
 }
 
 /// Writes JSON to stdout, with control characters escaped.

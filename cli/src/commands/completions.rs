@@ -2,20 +2,31 @@
 
 use crate::{CliError, EXIT_CODES, terminal};
 use anyhow::Context as _;
-use clap_complete::Shell;
+use clap_complete::{Shell, env::Shells};
 use std::path::PathBuf;
 
 const NAME: &str = "countersign";
+/// A shell sets it when it asks the program for completions.
+pub(crate) const VARIABLE: &str = "COUNTERSIGN_COMPLETE";
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Set up:
+  bash  echo 'source <(countersign completions bash)' >> ~/.bashrc
+  zsh   echo 'source <(countersign completions zsh)' >> ~/.zshrc
+  fish  echo 'countersign completions fish | source' >> ~/.config/fish/config.fish")]
 pub struct CompletionsArgs {
     /// Shell to generate completions for: bash, zsh, fish, elvish or powershell
     shell: Shell,
 }
 
-pub(crate) fn completions(args: &CompletionsArgs, definition: clap::Command) -> Result<(), CliError> {
+/// The script asks this program for each completion, so it knows ids, statuses and personas.
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
+    let shell = args.shell.to_string();
+    let shells = Shells::builtins();
+    let adapter = shells.completer(&shell).context("no completions for this shell")?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut public_commands(&definition), NAME, &mut script);
+    adapter.write_registration(VARIABLE, NAME, NAME, NAME, &mut script)?;
     terminal::write_raw(&script)
 }
 
