@@ -1,7 +1,12 @@
 //! Completes commands, options and values in the user's shell. Ids come from the broker if one runs; a completion never
 //! starts one.
 
-use crate::{CliError, client::Client, commands::completions::VARIABLE, config_overrides::ConfigArgs};
+use crate::{
+    CliError,
+    client::Client,
+    commands::completions::{VARIABLE, public_commands},
+    config_overrides::ConfigArgs,
+};
 use api::{
     issues::ListIssuesRequest,
     operation::{ListIssues, ListReviewers, ListReviews},
@@ -20,7 +25,7 @@ const MAX_CANDIDATES: u32 = 100;
 
 /// Answers a shell that asks for completions, and ends the process. Otherwise returns at once.
 pub fn answer_shell(definition: fn() -> clap::Command) {
-    CompleteEnv::with_factory(definition).var(VARIABLE).complete();
+    CompleteEnv::with_factory(|| public_commands(&definition())).var(VARIABLE).complete();
 }
 
 /// Completes a review: `R-12`, or `12` after a digit.

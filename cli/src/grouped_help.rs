@@ -51,6 +51,8 @@ fn template(definition: &Command) -> StyledStr {
     for (line, purpose) in EXAMPLES {
         let _ = writeln!(text, "  {literal}{line}{literal:#}{:1$}  {purpose}", "", width - line.len());
     }
-    let _ = write!(text, "\n{header}Options:{header:#}\n{{options}}{{after-help}}");
+    let _ = write!(text, "\n{header}Options:{header:#}\n{{options}}");
+    let (indent, pager) = (" ".repeat(17), "Write long output without $COUNTERSIGN_PAGER, $PAGER or less");
+    let _ = write!(text, "\n{}{{after-help}}", hanging("      --no-pager  ", &indent, pager).trim_end());
     text.into()
 }

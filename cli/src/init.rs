@@ -16,6 +16,7 @@ use crate::{
     CliError, atomic_files,
     client::{Client as BrokerClient, discovery as locate},
     config_overrides::ConfigArgs,
+    render::hanging,
     terminal,
 };
 use anyhow::anyhow;
@@ -26,7 +27,10 @@ use file_change::{Change, InitTarget, Kind};
 use git::UserRepo;
 use report::{Drift, FoundClient, LeftAlone, Report};
 use self_command::SelfCommand;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    path::Path,
+};
 use undo_manifest::{Manifest, ManifestEntry};
 
 #[derive(Debug, clap::Args)]
@@ -123,14 +127,45 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
             Err(error) => report.problem(&target.path, format!("{error:#}")),
         }
     }
+    let clients = args.client_names(&report);
+    let is_changed = !changes.is_empty();
     confirm_and_apply(&args, &changes, manifest, report)?;
     if !args.remove && !args.dry_run {
         environment.register(&args).await;
+        if is_changed && !args.json {
+            terminal::remark(&summary(&args, &clients, environment.dirs.root()));
+        }
     }
     Ok(())
 }
 
+/// What is set up now, and the next step.
+fn summary(args: &Args, clients: &[&str], root: &Path) -> String {
+    let place = if args.user { "all your projects".to_owned() } else { root.display().to_string() };
+    let (agents, step) = match args.role {
+        AgentRole::Reviewer => ("review", "Review the pending changes in Countersign."),
+        AgentRole::Proposer | AgentRole::Both => {
+            ("propose", "Propose your change with Countersign before you commit it, and wait for the verdict.")
+        }
+    };
+    let set_up = match clients {
+        [] => format!("set up: git hooks in {place}"),
+        clients => format!("set up: {} can {agents} in {place}", clients.join(", ")),
+    };
+    hanging(&format!("\n{set_up}\nnext: "), "      ", &format!("say to an agent: {step}"))
+        + "      or yourself: countersign request\n"
+        + "      undo: countersign init --remove"
+}
+
 impl Args {
+    /// The clients that are set up.
+    fn client_names(&self, report: &Report) -> Vec<&'static str> {
+        match self.client.as_slice() {
+            [] => report.found.iter().map(|found| found.client).collect(),
+            named => named.iter().map(|client| client.as_str()).collect(),
+        }
+    }
+
     fn installs(&self, kind: Kind) -> bool {
         match kind {
             Kind::Server => true,

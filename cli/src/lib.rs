@@ -155,11 +155,11 @@ pub enum Command {
     Config(settings::SettingsCommand),
 }
 
-/// Options that every command takes.
+/// Options that every command takes. The help of the program names them once.
 #[derive(Debug, clap::Args)]
 pub struct GlobalArgs {
     /// Write long output without a pager
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide = true)]
     no_pager: bool,
 }
 

@@ -20,8 +20,14 @@ use crate::{Config, DEFAULTS};
 
 const PREFIX: &str = "COUNTERSIGN_";
 /// Variables of the program that are not settings. A broker that a client starts inherits them.
-const OTHER_VARIABLES: &[&str] =
-    &["COUNTERSIGN_SKIP_CLIENTS", "COUNTERSIGN_NAME", TOKEN_VARIABLE, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE];
+const OTHER_VARIABLES: &[&str] = &[
+    "COUNTERSIGN_SKIP_CLIENTS",
+    "COUNTERSIGN_NAME",
+    "COUNTERSIGN_PAGER",
+    TOKEN_VARIABLE,
+    MCP_URL_VARIABLE,
+    REVIEWER_ID_VARIABLE,
+];
 const TEST_PREFIX: &str = "COUNTERSIGN_TEST_";
 
 /// A configuration with the origin of each setting.

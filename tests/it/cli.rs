@@ -1,6 +1,7 @@
 //! The commands of the command line.
 
 mod anchored_issues;
+mod completion;
 mod contract;
 mod demo;
 mod doctor;
@@ -15,8 +16,10 @@ mod list;
 mod open;
 mod request;
 mod respond;
+mod settings;
 mod shell;
 mod tandem;
+mod terminal_output;
 mod tool_parity;
 mod top;
 mod transcript;

@@ -50,9 +50,9 @@ pub(crate) fn man(args: &ManArgs, definition: clap::Command) -> Result<(), CliEr
 }
 
 /// The command line without hidden commands.
-fn public_commands(all: &clap::Command) -> clap::Command {
+pub(crate) fn public_commands(all: &clap::Command) -> clap::Command {
     let shown: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
     let about = all.get_about().cloned().unwrap_or_default();
     let command = clap::Command::new(NAME).about(about).version(env!("CARGO_PKG_VERSION")).propagate_version(true);
-    command.after_help(EXIT_CODES).subcommand_required(true).subcommands(shown)
+    command.after_help(EXIT_CODES).subcommand_required(true).args(all.get_arguments().cloned()).subcommands(shown)
 }
