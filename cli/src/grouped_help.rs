@@ -25,6 +25,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("countersign gate", "is exactly what is staged approved?"),
 ];
 
+const PAGER: &str =
+    "On a terminal, long output goes through $COUNTERSIGN_PAGER, $PAGER or less; --no-pager writes it directly.";
+
 /// The definition of the command line with this help.
 pub fn with_grouped_help(definition: Command) -> Command {
     let template = template(&definition);
@@ -52,7 +55,6 @@ fn template(definition: &Command) -> StyledStr {
         let _ = writeln!(text, "  {literal}{line}{literal:#}{:1$}  {purpose}", "", width - line.len());
     }
     let _ = write!(text, "\n{header}Options:{header:#}\n{{options}}");
-    let (indent, pager) = (" ".repeat(17), "Write long output without $COUNTERSIGN_PAGER, $PAGER or less");
-    let _ = write!(text, "\n{}{{after-help}}", hanging("      --no-pager  ", &indent, pager).trim_end());
+    let _ = write!(text, "\n\n{}{{after-help}}", hanging("", "", PAGER).trim_end());
     text.into()
 }

@@ -69,7 +69,9 @@ fn natural_widths(lines: &[Vec<Cell>]) -> Vec<usize> {
 fn render_with_text(width: Option<usize>, mut lines: Vec<Vec<Cell>>) -> String {
     let needed: usize = natural_widths(&lines).iter().filter(|width| **width > 0).map(|width| width + GAP).sum();
     let Some(width) = width.filter(|width| *width < needed) else { return render_lines(width, &lines) };
-    let texts: Vec<_> = lines.iter_mut().map(|line| line.pop().unwrap_or_else(|| "".into())).collect();
+    let texts = lines.iter_mut().map(|line| line.pop().unwrap_or_else(|| "".into()));
+    // Its title would stand between the header and the rows.
+    let texts: Vec<_> = std::iter::once("".into()).chain(texts.skip(1)).collect();
     let table = render_lines(Some(width), &lines);
     let indent = " ".repeat(2 * GAP);
     let mut out = String::new();
@@ -174,7 +176,7 @@ mod tests {
             anstream::adapter::strip_str(&table).to_string()
         };
         assert_eq!(on(40), "  ID   WHO  TITLE\n  R-1  ada  some words\n");
-        assert_eq!(on(20), "  ID   WHO\n    TITLE\n  R-1  ada\n    some words\n");
+        assert_eq!(on(20), "  ID   WHO\n  R-1  ada\n    some words\n");
     }
 
     #[test]
