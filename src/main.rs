@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     let json = cli::asks_for_json(&matches);
     match command {
         Command::Serve(args) => {
-            let ended = cli::block_on(tokio::runtime::Builder::new_multi_thread(), serve::run(args));
+            let ended = cli::block_on(tokio::runtime::Builder::new_multi_thread(), Box::pin(serve::run(args)));
             cli::exit_code(ended, json)
         }
         Command::Client(command) => cli::run(*command, &global, json, definition()),

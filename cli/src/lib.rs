@@ -37,7 +37,7 @@ use client::BrokerArgs;
 use commands::*;
 use identity_args::IdentityArgs;
 use mcp_bridge as mcp;
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, pin::Pin, process::ExitCode};
 
 const USAGE: u8 = 2;
 pub const TAKEN: u8 = 3;
@@ -247,13 +247,14 @@ pub fn exit_code(ended: Result<(), CliError>, json: bool) -> ExitCode {
 
 /// Runs a command on the current thread. Only the broker needs more threads.
 fn small(command: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
-    block_on(tokio::runtime::Builder::new_current_thread(), command)
+    block_on(tokio::runtime::Builder::new_current_thread(), Box::pin(command))
 }
 
-/// Runs a future on a runtime of this kind.
+/// Runs a future on a runtime of this kind. The future is boxed, so that the runtime is not compiled again for each
+/// command.
 pub fn block_on(
     mut runtime: tokio::runtime::Builder,
-    command: impl Future<Output = Result<(), CliError>>,
+    command: Pin<Box<dyn Future<Output = Result<(), CliError>> + '_>>,
 ) -> Result<(), CliError> {
     let runtime = runtime.enable_all().build()?;
     let ended = runtime.block_on(command);

@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::{
     borrow::Cow,
     io::{self, IsTerminal as _, Write as _},
+    pin::Pin,
     time::Duration,
 };
 use tokio::time::{Instant, interval_at};
@@ -93,12 +94,16 @@ fn check_pipe(written: io::Result<()>) -> Result<(), CliError> {
 
 /// Awaits `work` and shows `what` beside a spinner if that takes long.
 pub(crate) async fn show_progress<T>(what: &str, work: impl Future<Output = T>) -> T {
+    show_boxed_progress(what, Box::pin(work)).await
+}
+
+/// Boxed, so that it is compiled once for each kind of result and not for each call.
+async fn show_boxed_progress<T>(what: &str, mut work: Pin<Box<dyn Future<Output = T> + '_>>) -> T {
     if !io::stderr().is_terminal() {
         return work.await;
     }
     let start = Instant::now();
     let mut frames = interval_at(start + SHOW_AFTER, FRAME_INTERVAL);
-    let mut work = std::pin::pin!(work);
     let mut shown = 0;
     loop {
         tokio::select! {

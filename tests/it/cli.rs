@@ -14,6 +14,7 @@ mod init_texts;
 mod json_answers;
 mod list;
 mod open;
+mod readme;
 mod request;
 mod respond;
 mod settings;
