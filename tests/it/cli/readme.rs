@@ -198,6 +198,7 @@ async fn every_command_of_the_readme_works_as_printed() {
     assert_eq!(story.run("countersign gate").await.0, 1, "not approved yet");
     story.repo.commit("Count past ten, without a gap");
     story.other(&["resubmit", "R-12", "-m", "no line is missing"]).stdout().await;
+    story.other(&["claim", "R-12", "--as", "ada"]).stdout().await;
     story.other(&["issues", "fix", "I-1", "--as", "ada", "--role", "reviewer"]).stdout().await;
     story.other(&["respond", "R-12", "--as", "ada", "--approve"]).stdout().await;
     assert!(story.succeeds("countersign land R-12").await.contains("landed on main"));
@@ -226,4 +227,19 @@ async fn every_command_of_the_readme_works_as_printed() {
     story.succeeds("countersign stop").await;
     assert_eq!(finish(broker).await.0, 0);
     assert!(story.left.is_empty(), "the README shows commands that were not run: {:#?}", story.left);
+}
+
+/// `docs/first-hour.md` is the record of this script with a build of its own.
+#[tokio::test]
+async fn the_recorded_first_hour_can_be_repeated() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/first_hour.sh");
+    let mut played = Command::new("bash");
+    played.arg(script).arg(env!("CARGO_BIN_EXE_countersign")).stdin(Stdio::null()).kill_on_drop(true);
+    let played = tokio::time::timeout(TIMEOUT, played.output()).await.expect("the hour ends").unwrap();
+    let (record, problems) = (String::from_utf8_lossy(&played.stdout), String::from_utf8_lossy(&played.stderr));
+    assert!(played.status.success(), "{problems}\n{record}");
+    for step in ["### The gate refuses", "### The agent approves", "### Commit", "### Disconnect", "All steps together"]
+    {
+        assert!(record.contains(step), "{step}: {record}");
+    }
 }
