@@ -41,6 +41,7 @@ fn command() -> Option<String> {
 }
 
 /// Runs the pager through a shell, as git does: the variable may contain arguments.
+#[expect(clippy::disallowed_methods, reason = "nothing else runs until the user closes the pager")]
 fn run(pager: &str, text: &str) -> bool {
     let mut command = Command::new("sh");
     command.args(["-c", pager]).stdin(Stdio::piped());
