@@ -16,6 +16,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    global: cli::GlobalArgs,
+}
+
+fn definition() -> clap::Command {
+    cli::with_grouped_help(Cli::command())
 }
 
 #[derive(Debug, Subcommand)]
@@ -42,21 +48,22 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+    cli::answer_shell(definition);
+    let parsed = definition().try_get_matches().and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;
         Ok((matches, cli))
     });
-    let (matches, command) = match parsed {
-        Ok((matches, cli)) => (matches, cli.command),
+    let (matches, Cli { command, global }) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return cli::usage_error(&error, std::env::args_os()),
     };
     let json = cli::asks_for_json(&matches);
     match command {
         Command::Serve(args) => {
-            let ended = cli::block_on(tokio::runtime::Builder::new_multi_thread(), serve::run(args));
+            let ended = cli::block_on(tokio::runtime::Builder::new_multi_thread(), Box::pin(serve::run(args)));
             cli::exit_code(ended, json)
         }
-        Command::Client(command) => cli::run(*command, json, Cli::command()),
+        Command::Client(command) => cli::run(*command, &global, json, definition()),
         Command::Shim => shim::run(),
         Command::ShimExec { parent, sandbox, argv } => shim::exec(parent, sandbox.as_deref(), &argv),
     }

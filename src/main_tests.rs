@@ -139,3 +139,16 @@ fn with_values(line: &str) -> String {
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + "R-12" + part.split_once('}').map_or("", |(_, rest)| rest))
 }
+
+/// A command that stands in no group would be missing from the help of the program.
+#[test]
+fn every_command_stands_in_one_group_of_the_help() {
+    let help = super::definition().render_help().to_string();
+    let lines: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    let commands = Cli::command();
+    for command in commands.get_subcommands().filter(|command| !command.is_hide_set()) {
+        let name = command.get_name();
+        let found = lines.iter().filter(|line| line.split(' ').next() == Some(name)).count();
+        assert_eq!(found, 1, "{name} in {help}");
+    }
+}

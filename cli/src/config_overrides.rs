@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct ConfigArgs {
     /// Folder of the database, the lock and the logs [default: countersign in the user's data folder]
     #[arg(long, value_name = "DIR")]
@@ -35,15 +35,20 @@ impl ConfigArgs {
 
     /// The settings with their origins, and the repository.
     pub fn load(&self, listen: Option<&str>) -> Result<(Loaded, Option<PathBuf>), CliError> {
+        let listen = listen.map(|listen| Flag { name: "--listen", key: "server.listen", value: listen.into() });
+        let mut sources = self.settings_sources()?;
+        sources.flags.extend(listen);
+        let loaded = Config::load(&sources).map_err(|error| CliError::new(USAGE, error))?;
+        Ok((loaded, sources.repo))
+    }
+
+    /// The sources of the settings here, with the project's file of the repository.
+    pub(crate) fn settings_sources(&self) -> Result<Sources, CliError> {
         let repo = match &self.repo {
             Some(dir) => Some(existing(dir).map_err(|error| CliError::new(USAGE, error))?),
             None => std::env::current_dir().ok().and_then(|dir| git_root(&dir)),
         };
-        let listen = listen.map(|listen| Flag { name: "--listen", key: "server.listen", value: listen.into() });
-        let mut sources = Sources { repo: repo.clone(), ..self.sources() };
-        sources.flags.extend(listen);
-        let loaded = Config::load(&sources).map_err(|error| CliError::new(USAGE, error))?;
-        Ok((loaded, repo))
+        Ok(Sources { repo, ..self.sources() })
     }
 
     /// The settings with these variables only, and with the project's file of the repository at `root`.

@@ -4,7 +4,6 @@
 //! change of a file, and [`Change::apply`] is the only place that writes.
 
 mod agent_instructions;
-mod atomic_files;
 mod clients;
 mod edit;
 mod file_change;
@@ -14,9 +13,10 @@ mod self_command;
 mod undo_manifest;
 
 use crate::{
-    CliError,
+    CliError, atomic_files,
     client::{Client as BrokerClient, discovery as locate},
     config_overrides::ConfigArgs,
+    render::hanging,
     terminal,
 };
 use anyhow::anyhow;
@@ -128,9 +128,14 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
             Err(error) => report.problem(&target.path, format!("{error:#}")),
         }
     }
+    let clients = args.client_names(&report);
+    let is_changed = !changes.is_empty();
     confirm_and_apply(&args, &changes, manifest, report)?;
     if !args.remove && !args.dry_run {
         environment.register(&args).await;
+        if is_changed && !args.json {
+            terminal::remark(&summary(&args, &clients, environment.dirs.root()));
+        }
         if args.git_hooks && !args.json {
             environment.print_commit_steps(&changes).await;
         }
@@ -138,7 +143,33 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What is set up now, and the next step.
+fn summary(args: &Args, clients: &[&str], root: &Path) -> String {
+    let place = if args.user { "all your projects".to_owned() } else { root.display().to_string() };
+    let (agents, step) = match args.role {
+        AgentRole::Reviewer => ("review", "Review the pending changes in Countersign."),
+        AgentRole::Proposer | AgentRole::Both => {
+            ("propose", "Propose your change with Countersign before you commit it, and wait for the verdict.")
+        }
+    };
+    let set_up = match clients {
+        [] => format!("set up: git hooks in {place}"),
+        clients => format!("set up: {} can {agents} in {place}", clients.join(", ")),
+    };
+    hanging(&format!("\n{set_up}\nnext: "), "      ", &format!("say to an agent: {step}"))
+        + "      or yourself: countersign request\n"
+        + "      undo: countersign init --remove"
+}
+
 impl Args {
+    /// The clients that are set up.
+    fn client_names(&self, report: &Report) -> Vec<&'static str> {
+        match self.client.as_slice() {
+            [] => report.found.iter().map(|found| found.client).collect(),
+            named => named.iter().map(|client| client.as_str()).collect(),
+        }
+    }
+
     fn installs(&self, kind: Kind) -> bool {
         match kind {
             Kind::Server => true,

@@ -4,25 +4,32 @@
 //! `EXIT_CODES` lists the exit codes that all commands share; `wait` and `gate` have further ones.
 
 mod approval_source;
+mod atomic_files;
 mod client;
 mod commands;
+mod completion;
 mod config_overrides;
 mod error;
 mod gate_settings;
+mod grouped_help;
 mod hook;
 mod identity_args;
 mod init;
 mod mcp_bridge;
+mod pager;
 mod render;
 mod review_args;
 mod signals;
 mod terminal;
 mod text_draft;
 mod text_input;
+mod toml_edits;
 mod vote_signing;
 
+pub use completion::answer_shell;
 pub use config_overrides::{ConfigArgs, ResolvedConfig};
 pub use error::CliError;
+pub use grouped_help::with_grouped_help;
 pub use identity_args::local_name;
 pub use signals::Signals;
 
@@ -31,7 +38,7 @@ use client::BrokerArgs;
 use commands::*;
 use identity_args::IdentityArgs;
 use mcp_bridge as mcp;
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, pin::Pin, process::ExitCode};
 
 const USAGE: u8 = 2;
 pub const TAKEN: u8 = 3;
@@ -144,6 +151,17 @@ pub enum Command {
     Init(init::Args),
     /// Print the planned-workflow settings of .planning/config.json
     Tandem(tandem::Args),
+    /// Print, change and check settings
+    #[command(subcommand)]
+    Config(settings::SettingsCommand),
+}
+
+/// Options that every command takes. The help of the program names them once.
+#[derive(Debug, clap::Args)]
+pub struct GlobalArgs {
+    /// Write long output without a pager
+    #[arg(long, global = true, hide = true)]
+    no_pager: bool,
 }
 
 /// Whether the innermost command has the flag, and was given it.
@@ -167,7 +185,8 @@ pub fn usage_error(error: &clap::Error, mut line: impl Iterator<Item = OsString>
 }
 
 /// Runs a command to its end. `definition` describes the whole command line.
-pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode {
+pub fn run(command: Command, global: &GlobalArgs, json: bool, definition: clap::Command) -> ExitCode {
+    pager::allow(!global.no_pager);
     let ended = match command {
         Command::Mcp(args) => small(mcp::run(args)),
         Command::Request(args) => small(request::request(*args)),
@@ -191,7 +210,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Project(command) => small(project::run(command)),
         Command::Actors(args) => small(actors::run(args)),
         Command::Events(args) => small(event_history::events(args)),
-        Command::Personas(args) => personas::run(&args),
+        Command::Personas(args) => small(personas::run(args)),
         Command::Token(command) => small(token::run(command)),
         Command::Key(command) => key::run(&command),
         Command::Reviewer(command) => small(reviewer::run(command)),
@@ -210,10 +229,11 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Hook(hook) => small(hook::run(hook)),
         Command::Webhooks(command) => small(webhooks::run(command)),
         Command::Top(args) => small(top::run(args)),
-        Command::Completions(args) => completions::completions(&args, definition),
+        Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => completions::man(&args, definition),
         Command::Init(args) => small(init::run(args)),
         Command::Tandem(args) => tandem::run(&args),
+        Command::Config(command) => small(settings::run(command)),
     };
     exit_code(ended, json)
 }
@@ -228,13 +248,14 @@ pub fn exit_code(ended: Result<(), CliError>, json: bool) -> ExitCode {
 
 /// Runs a command on the current thread. Only the broker needs more threads.
 fn small(command: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
-    block_on(tokio::runtime::Builder::new_current_thread(), command)
+    block_on(tokio::runtime::Builder::new_current_thread(), Box::pin(command))
 }
 
-/// Runs a future on a runtime of this kind.
+/// Runs a future on a runtime of this kind. The future is boxed, so that the runtime is not compiled again for each
+/// command.
 pub fn block_on(
     mut runtime: tokio::runtime::Builder,
-    command: impl Future<Output = Result<(), CliError>>,
+    command: Pin<Box<dyn Future<Output = Result<(), CliError>> + '_>>,
 ) -> Result<(), CliError> {
     let runtime = runtime.enable_all().build()?;
     let ended = runtime.block_on(command);

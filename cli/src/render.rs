@@ -7,7 +7,7 @@ pub(crate) mod style;
 mod table;
 mod time;
 
-pub(crate) use table::{Cell, table};
+pub(crate) use table::{Cell, table, table_with_text};
 pub(crate) use time::{duration, format_age, format_local, format_local_short};
 
 use crate::{CliError, client::Client, terminal};
@@ -16,13 +16,17 @@ use domain::text::escape;
 pub(crate) use domain::text::one_line;
 use serde::Serialize;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr as _;
+
+/// A text is not wrapped narrower than this.
+const MIN_TEXT_COLUMNS: usize = 10;
 
 /// Writes a response as JSON, or as the text that `render` makes of it.
 pub(crate) fn print<T: Serialize>(json: bool, response: &T, render: impl Fn(&T) -> String) -> Result<(), CliError> {
     if json {
         return terminal::write_pretty_json(response);
     }
-    terminal::write(&render(response))
+    terminal::page(&render(response))
 }
 
 /// Calls an operation and writes its response. JSON is written as the broker sent it.
@@ -35,7 +39,7 @@ pub(crate) async fn execute_and_print<O: Operation>(
         let response = terminal::show_progress(O::ID.name(), client.execute_quietly::<O, Value>(request)).await?;
         return terminal::write_pretty_json(&response);
     }
-    terminal::write(&render(&client.execute::<O>(request).await?))
+    terminal::page(&render(&client.execute::<O>(request).await?))
 }
 
 /// Says that a list is cut, of how many rows, and how to go on. Empty if it is whole.
@@ -58,9 +62,23 @@ pub(crate) fn clipped(text: &str, max_columns: usize) -> String {
     table::fitted(&escape(text), max_columns)
 }
 
+/// A text after `head`, wrapped at the width of the terminal. Further lines begin with `indent`. Nothing is escaped.
+pub(crate) fn hanging(head: &str, indent: &str, text: &str) -> String {
+    let columns = head.width().max(indent.width());
+    let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(columns).max(MIN_TEXT_COLUMNS));
+    let parts = table::wrapped(text, room);
+    let mut out = String::new();
+    for (n, part) in parts.iter().enumerate() {
+        let before = if n == 0 { head } else { indent };
+        out.push_str(format!("{before}{part}").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
 /// A text of several lines, indented, wrapped at the width of the terminal, with control characters escaped.
 pub(crate) fn indented(text: &str, indent: usize) -> String {
-    let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(10));
+    let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(MIN_TEXT_COLUMNS));
     let mut out = String::new();
     for line in text.trim_end().lines() {
         for part in table::wrapped(&escape(&line.replace('\t', "    ")), room) {

@@ -4,6 +4,7 @@
 use crate::{
     CliError,
     client::{BrokerArgs, pagination},
+    completion,
     identity_args::{Caller, IdentityArgs},
     render::clipped,
     terminal,
@@ -29,7 +30,7 @@ pub(crate) const OPEN: [Status; 5] =
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReviewArgs {
     /// R-12, 12, an id or the beginning of one [default: the only open review of this branch, or of yours]
-    #[arg(value_name = "REVIEW")]
+    #[arg(value_name = "REVIEW", add = completion::reviews())]
     review: Option<String>,
     #[command(flatten)]
     identity: IdentityArgs,

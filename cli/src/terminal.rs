@@ -1,12 +1,14 @@
 //! Writes text to stdout and stderr for all commands: handles the terminal width, colours, closed pipes and a spinner
 //! for long calls.
 
-use crate::{CliError, render::style};
-use anstream::AutoStream;
+use crate::{CliError, pager, render::style};
+use anstream::{AutoStream, adapter::strip_str};
 use domain::text::escape_json;
 use serde::Serialize;
 use std::{
+    borrow::Cow,
     io::{self, IsTerminal as _, Write as _},
+    pin::Pin,
     time::Duration,
 };
 use tokio::time::{Instant, interval_at};
@@ -34,6 +36,11 @@ pub(crate) fn width() -> Option<usize> {
     from_env.or_else(from_terminal).filter(|width| *width >= MIN_WIDTH)
 }
 
+/// The height of the terminal; `None` for a file or a pipe.
+pub(crate) fn rows() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(_, height)| usize::from(height.0))
+}
+
 /// Whether the user can be asked questions.
 pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
@@ -43,6 +50,13 @@ pub(crate) fn is_interactive() -> bool {
 pub(crate) fn write(text: &str) -> Result<(), CliError> {
     let mut out = AutoStream::auto(io::stdout().lock());
     check_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Shows a text that may be long: with the pager if it does not fit on the terminal, else like [`write`].
+pub(crate) fn page(text: &str) -> Result<(), CliError> {
+    let is_plain = AutoStream::choice(&io::stdout()) == anstream::ColorChoice::Never;
+    let text: Cow<'_, str> = if is_plain { strip_str(text).to_string().into() } else { text.into() };
+    if pager::show(&text) { Ok(()) } else { write(&text) }
 }
 
 /// Writes JSON to stdout, with control characters escaped.
@@ -80,12 +94,16 @@ fn check_pipe(written: io::Result<()>) -> Result<(), CliError> {
 
 /// Awaits `work` and shows `what` beside a spinner if that takes long.
 pub(crate) async fn show_progress<T>(what: &str, work: impl Future<Output = T>) -> T {
+    show_boxed_progress(what, Box::pin(work)).await
+}
+
+/// Boxed, so that it is compiled once for each kind of result and not for each call.
+async fn show_boxed_progress<T>(what: &str, mut work: Pin<Box<dyn Future<Output = T> + '_>>) -> T {
     if !io::stderr().is_terminal() {
         return work.await;
     }
     let start = Instant::now();
     let mut frames = interval_at(start + SHOW_AFTER, FRAME_INTERVAL);
-    let mut work = std::pin::pin!(work);
     let mut shown = 0;
     loop {
         tokio::select! {

@@ -82,7 +82,7 @@ pub(crate) fn settle<T>(draft: Option<&Draft>, result: Result<T, CliError>) -> R
 }
 
 /// Runs the editor through a shell, as git does: the variable may contain arguments.
-async fn run_editor(file: &Path) -> Result<(), CliError> {
+pub(crate) async fn run_editor(file: &Path) -> Result<(), CliError> {
     let given = |name| std::env::var(name).ok().filter(|it: &String| !it.trim().is_empty());
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(given).unwrap_or_else(|| "vi".into());
     let mut command = Command::new("sh");

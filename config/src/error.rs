@@ -81,7 +81,7 @@ impl fmt::Display for Problem {
 }
 
 /// The value on one line, escaped and truncated: an agent may have written the project's file.
-pub(crate) fn display_value(value: &toml::Value) -> String {
+pub fn display_value(value: &toml::Value) -> String {
     let text = match value {
         toml::Value::String(text) => format!("{text:?}"),
         toml::Value::Array(items) => {

@@ -32,10 +32,11 @@ mod validate;
 mod webhooks;
 
 pub use data_dir::{DataDir, DataDirLock, LockError, ProofKey, RegisteredProject, RunningBroker};
-pub use error::{ConfigError, Origin};
+pub use error::{ConfigError, Origin, display_value};
 pub use merge::Loaded;
 pub use reviewer_pool::{Pool, SandboxMode};
-pub use sources::{Flag, Sources};
+pub use settings::{SettingName, setting_names};
+pub use sources::{Flag, SettingsFile, Sources};
 pub use webhooks::{Receiver, Webhooks};
 
 const DEFAULTS: &str = include_str!("../default.toml");

@@ -20,8 +20,14 @@ use crate::{Config, DEFAULTS};
 
 const PREFIX: &str = "COUNTERSIGN_";
 /// Variables of the program that are not settings. A broker that a client starts inherits them.
-const OTHER_VARIABLES: &[&str] =
-    &["COUNTERSIGN_SKIP_CLIENTS", "COUNTERSIGN_NAME", TOKEN_VARIABLE, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE];
+const OTHER_VARIABLES: &[&str] = &[
+    "COUNTERSIGN_SKIP_CLIENTS",
+    "COUNTERSIGN_NAME",
+    "COUNTERSIGN_PAGER",
+    TOKEN_VARIABLE,
+    MCP_URL_VARIABLE,
+    REVIEWER_ID_VARIABLE,
+];
 const TEST_PREFIX: &str = "COUNTERSIGN_TEST_";
 
 /// A configuration with the origin of each setting.
@@ -30,13 +36,18 @@ pub struct Loaded {
     pub config: Config,
     /// By persona and setting.
     pub personas: BTreeMap<String, BTreeMap<String, Origin>>,
-    origins: BTreeMap<String, Origin>,
+    settings: Settings,
 }
 
 impl Loaded {
     /// The origin of `key` (`server.listen`), for an error that shows only in use.
     pub fn origin(&self, key: &str) -> &Origin {
-        self.origins.get(key).unwrap_or(&Origin::Default)
+        self.settings.0.get(key).map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// Name, value and origin of every setting, sorted by name.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &Value, &Origin)> {
+        self.settings.0.iter().map(|(key, (value, origin))| (key.as_str(), value, origin))
     }
 }
 
@@ -177,8 +188,7 @@ impl Merge<'_> {
         }
         let lines = self.settings.0.iter().map(|(key, (value, _))| format!("{key} = {value}\n"));
         let config: Config = toml::from_str(&lines.collect::<String>()).map_err(|error| internal(error.to_string()))?;
-        let origins = self.settings.0.into_iter().map(|(key, (_, origin))| (key, origin)).collect();
-        Ok(Loaded { config: Config { personas, ..config }, personas: persona_origins, origins })
+        Ok(Loaded { config: Config { personas, ..config }, personas: persona_origins, settings: self.settings })
     }
 
     /// Checks that panels name known personas and fit into one review.

@@ -10,7 +10,7 @@ use crate::error::{Origin, Problem, display_value};
 use crate::schema::{RULES, Rule, is_section};
 
 /// Values that have been checked. Those of the defaults are always there.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Settings(pub(crate) BTreeMap<String, (Value, Origin)>);
 
 impl Settings {
@@ -56,6 +56,7 @@ impl Settings {
 /// One setting of a file.
 pub(crate) struct Entry {
     pub(crate) key: String,
+    pub(crate) path: Vec<String>,
     /// The key in the table of rules, where one row covers every project.
     pub(crate) pattern: String,
     pub(crate) project: Option<String>,
@@ -70,7 +71,7 @@ impl Entry {
             path => path.join("."),
         };
         let project = path.get(1).filter(|_| path[0] == "projects").map(ToString::to_string);
-        Self { key, pattern, project, value }
+        Self { key, path: path.iter().map(ToString::to_string).collect(), pattern, project, value }
     }
 
     pub(crate) fn rule(&self) -> Result<&'static Rule, String> {
@@ -90,6 +91,37 @@ impl Entry {
         }
         suggest("unknown setting", &near_names(&self.pattern, RULES.iter().map(|rule| rule.key)))
     }
+}
+
+/// A setting that the user names, such as `claims.lease` or `projects."my.app".path`.
+#[derive(Clone)]
+pub struct SettingName {
+    /// The name as TOML writes it.
+    pub name: String,
+    /// Section and key, or `projects`, name and key.
+    pub path: Vec<String>,
+    rule: &'static Rule,
+}
+
+impl SettingName {
+    /// The error says what is allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let keys: Option<Table> =
+            (!text.contains(['\n', '='])).then(|| toml::from_str(&format!("{text} = 0")).ok()).flatten();
+        let not_a_name = || format!("{text:?} is not the name of a setting, such as claims.lease");
+        let entry = entries(keys.ok_or_else(not_a_name)?).pop().ok_or_else(not_a_name)?;
+        Ok(Self { rule: entry.rule()?, name: entry.key, path: entry.path })
+    }
+
+    /// Parses a value as in a variable: a bare text, a number, or a list with commas. It is checked when it is loaded.
+    pub fn parse_value(&self, text: &str) -> Value {
+        self.rule.parse(text)
+    }
+}
+
+/// The names of all settings, without those of projects.
+pub fn setting_names() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|rule| rule.key).filter(|key| !key.contains('*'))
 }
 
 /// A part of a key as TOML writes it.

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
+use serde::Serialize;
 
 use crate::error::{Origin, Problem};
 use crate::merge::{Layer, LayerKind};
@@ -45,6 +46,17 @@ pub struct Sources {
     pub data_dir: Option<PathBuf>,
     pub home: Option<PathBuf>,
     pub working_dir: Option<PathBuf>,
+    /// A file and the text that it would have: used in place of its content, to check an edit before it is written.
+    pub edited: Option<(PathBuf, String)>,
+}
+
+/// A file of settings that would be read.
+#[derive(Debug, Clone, Serialize)]
+pub struct SettingsFile {
+    /// `user`, `project` or `named` (by `--config`).
+    pub layer: &'static str,
+    pub path: PathBuf,
+    pub exists: bool,
 }
 
 impl Sources {
@@ -62,11 +74,20 @@ impl Sources {
         }
     }
 
+    /// The files that are read if they exist, in the order of their layers: later ones win.
+    pub fn settings_files(&self) -> Vec<SettingsFile> {
+        let files =
+            [("user", self.user_file.clone()), ("project", self.project_file()), ("named", self.config_file.clone())];
+        let files = files.into_iter().filter_map(|(layer, path)| Some((layer, path?)));
+        files.map(|(layer, path)| SettingsFile { layer, exists: path.exists(), path }).collect()
+    }
+
     pub(crate) fn project_file(&self) -> Option<PathBuf> {
         Some(self.repo.as_ref()?.join(PROJECT_FILE))
     }
 
-    pub(crate) fn origin_of(&self, file: &Path) -> Origin {
+    /// The file as messages name it.
+    pub fn origin_of(&self, file: &Path) -> Origin {
         let below_home = self.home.as_ref().and_then(|home| file.strip_prefix(home).ok());
         Origin::File(match below_home {
             Some(rest) => Path::new("~").join(rest).display().to_string(),
@@ -114,7 +135,11 @@ impl Sources {
 
     fn read_optional(&self, file: &Path) -> Result<Option<toml::Table>, Problem> {
         let problem = |text: String| Problem::in_source(&self.origin_of(file), text);
-        let text = match read_at_most(file, MAX_FILE_BYTES) {
+        let read = match &self.edited {
+            Some((edited, text)) if edited == file => Ok(text.clone()),
+            Some(_) | None => read_at_most(file, MAX_FILE_BYTES),
+        };
+        let text = match read {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(problem(format!("cannot be read: {error}"))),

@@ -1,6 +1,7 @@
 //! The commands of the command line.
 
 mod anchored_issues;
+mod completion;
 mod contract;
 mod demo;
 mod doctor;
@@ -13,10 +14,13 @@ mod init_texts;
 mod json_answers;
 mod list;
 mod open;
+mod readme;
 mod request;
 mod respond;
+mod settings;
 mod shell;
 mod tandem;
+mod terminal_output;
 mod tool_parity;
 mod top;
 mod transcript;

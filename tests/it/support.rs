@@ -24,6 +24,7 @@ pub(crate) mod rest_client;
 pub(crate) mod reviews;
 pub(crate) mod rmcp_client;
 pub(crate) mod schemathesis;
+pub(crate) mod screen;
 pub(crate) mod scripted_reviewer;
 pub(crate) mod slow_git;
 pub(crate) mod subscriber;

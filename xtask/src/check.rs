@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 
 use crate::subprocess::{cargo, program, run, target_folder};
-use crate::{prose, run_tests, sqlx_query_data, web};
+use crate::{package, prose, run_tests, sqlx_query_data, web};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     ("page", web::check),
     ("lints", lints),
     ("tests", || run_tests::test(&[])),
+    ("package", package::check),
     ("docs", docs),
     ("query data", || sqlx_query_data::prepare(&["--check".into()])),
 ];

@@ -9,13 +9,14 @@ mod check;
 mod chromium;
 mod file_templates;
 mod npm;
+mod package;
 mod prose;
 mod run_tests;
 mod sqlx_query_data;
 mod subprocess;
 mod web;
 
-use subprocess::{Exit, cargo};
+use subprocess::{Exit, cargo, program};
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -45,6 +46,12 @@ cargo xtask COMMAND
   openapi              write docs/openapi.json, the description of the REST API, and the types of
                          the web page (web/src/api/generated.ts)
   schemathesis [N]     send N generated requests (100) to each operation of the REST API
+  package              build the release of one platform: an archive and npm packages, in target/package
+       --target TRIPLE   for another platform
+       --debug           with the debug binary, for a quick try
+       --try             install both into empty folders and play the demo
+  first-hour [PROGRAM] play the first hour of a new user, from the clone to the first landed change, and
+                         print the record; with PROGRAM, without cloning and building
   soak [MINUTES]       run the broker under load for a long time
   prepare              migrate a scratch database and rebuild .sqlx/
        --check           only check that .sqlx/ is up to date
@@ -88,6 +95,8 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
         "openapi" => run_tests::openapi(),
         "schemathesis" => run_tests::schemathesis(arguments),
         "soak" => run_tests::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),
+        "first-hour" => subprocess::run(program("tests/first_hour.sh").args(arguments)),
+        "package" => package::package(arguments),
         "prose" => prose::prose(arguments),
         "prepare" => sqlx_query_data::prepare(arguments),
         "migration" => file_templates::migration(arguments),

@@ -22,6 +22,10 @@ impl Exit {
         let code = self.0.code().or(signal.map(|signal| 128 + signal));
         code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
     }
+
+    pub(crate) fn is(&self, code: i32) -> bool {
+        self.0.code() == Some(code)
+    }
 }
 
 impl fmt::Display for Exit {

@@ -2,20 +2,31 @@
 
 use crate::{CliError, EXIT_CODES, terminal};
 use anyhow::Context as _;
-use clap_complete::Shell;
+use clap_complete::{Shell, env::Shells};
 use std::path::PathBuf;
 
 const NAME: &str = "countersign";
+/// A shell sets it when it asks the program for completions.
+pub(crate) const VARIABLE: &str = "COUNTERSIGN_COMPLETE";
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Set up:
+  bash  echo 'source <(countersign completions bash)' >> ~/.bashrc
+  zsh   echo 'source <(countersign completions zsh)' >> ~/.zshrc
+  fish  echo 'countersign completions fish | source' >> ~/.config/fish/config.fish")]
 pub struct CompletionsArgs {
     /// Shell to generate completions for: bash, zsh, fish, elvish or powershell
     shell: Shell,
 }
 
-pub(crate) fn completions(args: &CompletionsArgs, definition: clap::Command) -> Result<(), CliError> {
+/// The script asks this program for each completion, so it knows ids, statuses and personas.
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
+    let shell = args.shell.to_string();
+    let shells = Shells::builtins();
+    let adapter = shells.completer(&shell).context("no completions for this shell")?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut public_commands(&definition), NAME, &mut script);
+    adapter.write_registration(VARIABLE, NAME, NAME, NAME, &mut script)?;
     terminal::write_raw(&script)
 }
 
@@ -39,9 +50,9 @@ pub(crate) fn man(args: &ManArgs, definition: clap::Command) -> Result<(), CliEr
 }
 
 /// The command line without hidden commands.
-fn public_commands(all: &clap::Command) -> clap::Command {
+pub(crate) fn public_commands(all: &clap::Command) -> clap::Command {
     let shown: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
     let about = all.get_about().cloned().unwrap_or_default();
     let command = clap::Command::new(NAME).about(about).version(env!("CARGO_PKG_VERSION")).propagate_version(true);
-    command.after_help(EXIT_CODES).subcommand_required(true).subcommands(shown)
+    command.after_help(EXIT_CODES).subcommand_required(true).args(all.get_arguments().cloned()).subcommands(shown)
 }

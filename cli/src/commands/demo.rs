@@ -9,7 +9,7 @@ mod sample_reviews;
 mod sandbox;
 
 use super::open::browser;
-use crate::{CliError, Signals, client::Client, terminal};
+use crate::{CliError, Signals, client::Client, render::hanging, terminal};
 use anyhow::anyhow;
 use demo_steps::Scenario;
 use sample_reviews::Scenes;
@@ -99,7 +99,9 @@ struct Narrator {
 impl Narrator {
     fn opening(&self, sandbox: &Sandbox) -> Result<(), CliError> {
         self.text(&format!(
-            "A complete review: a real broker, a real repository, a scripted proposer and reviewer. Your files are not touched.
+            "\
+A complete review: a real broker, a real repository, a scripted proposer and
+reviewer. Your files are not touched.
 
   broker      {}
   repository  {}
@@ -134,8 +136,8 @@ Ctrl-C stops the broker and removes everything.
         self.text(
             "
 The demo's broker and repository were removed. To have your own agents reviewed:
-  countersign init          connect Claude Code, Codex and Gemini in the current repository
-  countersign request       request a review of your branch
+  countersign init      connect Claude Code, Codex and Gemini in this repository
+  countersign request   request a review of your branch
 ",
         )
     }
@@ -147,9 +149,10 @@ The demo's broker and repository were removed. To have your own agents reviewed:
             let step = serde_json::json!({ "at_ms": at.as_millis() as u64, "who": who, "did": did, "lines": lines });
             return write(&format!("{step}\n"));
         }
-        let mut text = format!("{:5.1}s  {who:<12} {did}\n", at.as_secs_f64());
+        let indent = " ".repeat(21);
+        let mut text = hanging(&format!("{:5.1}s  {who:<12} ", at.as_secs_f64()), &format!("{indent}  "), did);
         for line in lines {
-            text.push_str(&format!("        {:12} {line}\n", ""));
+            text.push_str(&hanging(&indent, &format!("{indent}  "), line));
         }
         write(&text)?;
         sleep(self.pause).await;

@@ -4,6 +4,7 @@
 use crate::{
     CliError,
     client::pagination,
+    completion,
     render::{
         execute_and_print, review,
         style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
@@ -76,7 +77,7 @@ pub enum PatchCommand {
 #[derive(Debug, clap::Args)]
 pub struct CounterPatchArgs {
     /// Seat of the counter-patch, if there are several
-    #[arg(long, value_name = "PERSONA")]
+    #[arg(long, value_name = "PERSONA", add = completion::personas())]
     persona: Option<String>,
     #[command(flatten)]
     review: ReviewArgs,
@@ -119,7 +120,7 @@ fn print_diff(diff: &str) -> Result<(), CliError> {
         return terminal::write_raw(format!("{diff}{end}").as_bytes());
     }
     let lines = diff.lines().map(|line| paint(style(line), &escape(&line.replace('\t', "    "))) + "\n");
-    terminal::write(&lines.collect::<String>())
+    terminal::page(&lines.collect::<String>())
 }
 
 fn style(line: &str) -> anstyle::Style {

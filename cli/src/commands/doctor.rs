@@ -5,7 +5,11 @@ mod broker;
 mod clients;
 mod system;
 
-use crate::{CliError, config_overrides::ConfigArgs, render::print};
+use crate::{
+    CliError,
+    config_overrides::ConfigArgs,
+    render::{hanging, print},
+};
 use anyhow::anyhow;
 use domain::text::count;
 use serde::Serialize;
@@ -113,9 +117,10 @@ fn render(report: &Report) -> String {
             Severity::Warning => '!',
             Severity::Failure => '✗',
         };
-        let _ = writeln!(out, "  {glyph} {:width$}  {}", check.name, check.message);
+        let indent = " ".repeat(4 + width + 2);
+        out.push_str(&hanging(&format!("  {glyph} {:width$}  ", check.name), &indent, &check.message));
         if let Some(fix) = &check.fix {
-            let _ = writeln!(out, "    {:width$}  → {fix}", "");
+            out.push_str(&hanging(&format!("{indent}→ "), &format!("{indent}  "), fix));
         }
     }
     let _ = writeln!(out, "\n{} ok · {} warn · {} fail", report.ok, report.warn, report.fail);

@@ -8,8 +8,12 @@ use crate::{
         event_stream::{EventQuery, ReceivedEvent},
         pagination::{self, PageArgs, collect},
     },
+    completion,
     error::parse_optional,
-    render::{clipped, duration, format_age, format_local, format_local_short, next_page, one_line, print, table},
+    render::{
+        clipped, duration, format_age, format_local, format_local_short, hanging, next_page, one_line, print, table,
+        table_with_text,
+    },
     review_args, terminal,
 };
 use api::{
@@ -21,6 +25,7 @@ use api::{
     operation::{GetActivityFeed, GetAuditLog},
 };
 use domain::{
+    event_kind::EventKind,
     query_types::EventOrder,
     text::{escape, truncate},
 };
@@ -33,7 +38,7 @@ const PREVIEW_CHARS: usize = 100;
 #[derive(Debug, clap::Args)]
 pub(crate) struct PeriodArgs {
     /// Only this project
-    #[arg(long, value_name = "PROJECT")]
+    #[arg(long, value_name = "PROJECT", add = completion::projects())]
     pub project: Option<String>,
     /// Only since a time, a date (in UTC), or an age (30m, 24h, 7d)
     #[arg(long, value_name = "TIME")]
@@ -46,13 +51,13 @@ pub(crate) struct PeriodArgs {
 #[derive(Debug, clap::Args)]
 pub struct AuditArgs {
     /// Show only events of this review: R-12, its id, or a prefix of the id
-    #[arg(long, value_name = "REVIEW")]
+    #[arg(long, value_name = "REVIEW", add = completion::reviews())]
     review: Option<String>,
     /// Show only events caused by this actor
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
     /// Show only events of this kind, such as verdict_given
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", add = completion::names::<EventKind>())]
     kind: Option<String>,
     #[command(flatten)]
     period: PeriodArgs,
@@ -96,14 +101,15 @@ fn render_audit(log: &AuditResponse) -> String {
             escape(&event.detail).into_owned() + &event.pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(),
         ]
     };
-    let table = table(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], log.events.iter().map(line));
+    let table =
+        table_with_text(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], log.events.iter().map(line));
     table + &next_page(log.next_cursor.as_deref())
 }
 
 #[derive(Debug, clap::Args)]
 pub struct ActivityArgs {
     /// Show only activity in this project
-    #[arg(long, value_name = "PROJECT")]
+    #[arg(long, value_name = "PROJECT", add = completion::projects())]
     project: Option<String>,
     #[command(flatten)]
     page: PageArgs,
@@ -135,6 +141,7 @@ fn render_activity(feed: &ActivityResponse) -> String {
 #[derive(Debug, clap::Args)]
 pub struct TimelineArgs {
     /// Review to show: R-12, its id, or a prefix of the id
+    #[arg(add = completion::reviews())]
     review: String,
     #[command(flatten)]
     broker: BrokerArgs,
@@ -153,9 +160,11 @@ fn render_timeline(timeline: &TimelineResponse) -> String {
         let _ = writeln!(out, "\nround {}", round.round);
         for event in &round.events {
             let waited = event.after_ms.map(|ms| format!("+{}", duration(ms))).unwrap_or_default();
-            let _ = writeln!(out, "  {}  {waited:>8}  {}", format_local(event.at), line(event));
+            let head = format!("  {}  {waited:>8}  ", format_local(event.at));
+            let indent = " ".repeat(head.len() + 2);
+            out.push_str(&hanging(&head, &indent, &line(event)));
             for detail in details(event) {
-                let _ = writeln!(out, "  {:31}{detail}", "");
+                out.push_str(&hanging(&indent, &indent, &detail));
             }
         }
     }
@@ -212,13 +221,13 @@ pub struct EventsArgs {
     #[arg(long, value_name = "SEQ")]
     since: Option<u64>,
     /// Show only events of this review: R-12, its id, or a prefix of the id
-    #[arg(long)]
+    #[arg(long, add = completion::reviews())]
     review: Option<String>,
     /// Show only events of this project
-    #[arg(long)]
+    #[arg(long, add = completion::projects())]
     project: Option<String>,
     /// Show only events of these kinds or types, separated by commas
-    #[arg(long)]
+    #[arg(long, add = completion::names::<EventKind>())]
     kind: Option<String>,
     #[command(flatten)]
     broker: BrokerArgs,

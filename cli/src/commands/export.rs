@@ -6,6 +6,7 @@ mod sarif;
 use crate::{
     CliError,
     client::{BrokerArgs, Client, pagination},
+    completion,
     error::parse_optional,
     review_args, terminal,
 };
@@ -19,7 +20,7 @@ use api::{
     review_lists::ListReviewsRequest,
     reviews::{ReviewStatusRequest, ReviewStatusResponse},
 };
-use domain::{ids::ReviewNumber, text::count};
+use domain::{ids::ReviewNumber, review::Status, text::count};
 use serde::Serialize;
 use serde_json::json;
 use std::{fs, path::PathBuf};
@@ -40,7 +41,7 @@ enum Format {
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Reviews to export: R-12, an id or its prefix, or a range R-3..R-9 [default: all that match the filters]
-    #[arg(value_name = "REVIEW")]
+    #[arg(value_name = "REVIEW", add = completion::reviews())]
     reviews: Vec<String>,
     /// Output format
     #[arg(long, short = 'f', value_enum, default_value = "markdown")]
@@ -49,10 +50,10 @@ pub struct Args {
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
     /// Export only reviews with this status
-    #[arg(long, value_name = "STATUS", conflicts_with = "reviews")]
+    #[arg(long, value_name = "STATUS", conflicts_with = "reviews", add = completion::names::<Status>())]
     status: Option<String>,
     /// Export only reviews of this project
-    #[arg(long, value_name = "PROJECT", conflicts_with = "reviews")]
+    #[arg(long, value_name = "PROJECT", conflicts_with = "reviews", add = completion::projects())]
     project: Option<String>,
     #[command(flatten)]
     broker: BrokerArgs,

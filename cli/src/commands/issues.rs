@@ -3,6 +3,7 @@
 use crate::{
     CliError,
     client::pagination,
+    completion,
     error::{parse_optional, possible_values},
     identity_args::IdentityArgs,
     render::{execute_and_print, issue, print, review, style},
@@ -13,7 +14,10 @@ use api::{
     issues::{ListIssuesRequest, UpdateIssueRequest, UpdateIssueResponse},
     operation::UpdateIssue,
 };
-use domain::{credential::Authority, finding::RequestedStatus};
+use domain::{
+    credential::Authority,
+    finding::{FindingStatus, RequestedStatus, Severity},
+};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -27,22 +31,22 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 struct ListArgs {
     /// Only of this review: R-12, 12, an id or the beginning of one
-    #[arg(value_name = "REVIEW")]
+    #[arg(value_name = "REVIEW", add = completion::reviews())]
     review: Option<String>,
     /// Only open ones
     #[arg(long, conflicts_with = "status")]
     open: bool,
     /// Only with this status: open, fixed, wont_fix or duplicate
-    #[arg(long, value_name = "STATUS")]
+    #[arg(long, value_name = "STATUS", add = completion::names::<FindingStatus>())]
     status: Option<String>,
     /// Only of this severity: critical, high, medium or low
-    #[arg(long, value_name = "SEVERITY")]
+    #[arg(long, value_name = "SEVERITY", add = completion::names::<Severity>())]
     severity: Option<String>,
     /// Only on this file
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
     /// Only of this seat
-    #[arg(long, value_name = "PERSONA")]
+    #[arg(long, value_name = "PERSONA", add = completion::personas())]
     persona: Option<String>,
     /// Include suggestions
     #[arg(long)]
@@ -74,12 +78,13 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct UpdateArgs {
     /// I-41
+    #[arg(add = completion::issues())]
     issue: String,
     /// Reason
     #[arg(long, short = 'm', value_name = "TEXT")]
     message: Option<String>,
     /// Review of the issue [default: found by the issue]
-    #[arg(long, value_name = "REVIEW")]
+    #[arg(long, value_name = "REVIEW", add = completion::reviews())]
     review: Option<String>,
     /// Role to act in [default: proposer for your own proposal, else reviewer]
     #[arg(long, value_name = "ROLE", value_parser = possible_values::<Authority>())]

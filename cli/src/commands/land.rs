@@ -13,6 +13,7 @@ use crate::{
     approval_source::SourceArgs,
     client::Client,
     commands::gate::remote_name,
+    completion,
     config_overrides::ConfigArgs,
     gate_settings::open_for_command,
     render::{clipped, gate::short_id},
@@ -48,7 +49,7 @@ const MESSAGE_CHARS: usize = 300;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// R-12, 12, an id or the beginning of one
-    #[arg(value_name = "REVIEW", required_unless_present = "queue", conflicts_with = "queue")]
+    #[arg(value_name = "REVIEW", required_unless_present = "queue", conflicts_with = "queue", add = completion::reviews())]
     review: Option<String>,
     /// Land all approved reviews of the project: by priority, and the longest approved first
     #[arg(long)]

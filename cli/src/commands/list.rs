@@ -4,6 +4,7 @@ use crate::{
     CliError,
     client::pagination::{PageArgs, collect},
     commands::watch_option::print_or_watch,
+    completion,
     error::{parse_optional, parse_variant, possible_values},
     identity_args::{Caller, IdentityArgs},
     render::{Cell, cut_note, format_age, one_line, review, style, table},
@@ -12,12 +13,16 @@ use api::{
     operation::ListReviews,
     review_lists::{ListReviewsRequest, ListReviewsResponse, ListedOrder, ReviewRow},
 };
-use domain::{credential::Authority, priority::Priority, review::Status};
+use domain::{
+    credential::Authority,
+    priority::Priority,
+    review::{Category, Status},
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only with this status; repeatable
-    #[arg(long, value_name = "STATUS")]
+    #[arg(long, value_name = "STATUS", add = completion::names::<Status>())]
     status: Vec<String>,
     /// Include cancelled and closed reviews
     #[arg(long, conflicts_with = "status")]
@@ -39,16 +44,16 @@ pub struct Args {
     #[arg(long, value_name = "ROLE", requires = "my_turn", value_parser = possible_values::<Authority>())]
     role: Option<Authority>,
     /// Only of this project; repeatable
-    #[arg(long, value_name = "PROJECT")]
+    #[arg(long, value_name = "PROJECT", add = completion::projects())]
     project: Vec<String>,
     /// Only of this category
-    #[arg(long, value_name = "CATEGORY")]
+    #[arg(long, value_name = "CATEGORY", add = completion::names::<Category>())]
     category: Option<String>,
     /// Only proposed by this name
     #[arg(long, value_name = "NAME")]
     proposer: Option<String>,
     /// Only with a seat of this persona
-    #[arg(long, value_name = "PERSONA")]
+    #[arg(long, value_name = "PERSONA", add = completion::personas())]
     persona: Option<String>,
     /// Only of this branch
     #[arg(long, value_name = "BRANCH")]

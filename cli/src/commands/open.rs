@@ -6,7 +6,7 @@ pub(super) mod browser;
 use crate::{
     CliError,
     client::{self, BrokerArgs, Client},
-    review_args, terminal,
+    completion, review_args, terminal,
 };
 use api::{
     operation::NoArguments,
@@ -19,7 +19,7 @@ use serde_json::{Map, json};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Review to open: R-12, 12, an id or the beginning of one [default: the start page]
-    #[arg(value_name = "REVIEW")]
+    #[arg(value_name = "REVIEW", add = completion::reviews())]
     review: Option<String>,
     /// Print the address, with the code that signs in, and open nothing
     #[arg(long)]

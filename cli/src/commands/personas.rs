@@ -19,10 +19,10 @@ pub struct Args {
     config: ConfigArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let (loaded, _) = args.config.load(None)?;
     if !args.json {
-        return terminal::write(&render(&loaded));
+        return terminal::page(&render(&loaded));
     }
     let personas: Vec<_> = loaded.config.personas.values().map(|persona| row(persona, &loaded)).collect();
     terminal::write_json(&format!("{}\n", json!({ "personas": personas, "panel": loaded.config.panel })))

@@ -7,6 +7,7 @@ use crate::{
     CliError,
     client::{Client, review_path},
     commands::wait::{self, WaitArgs},
+    completion,
     error::{parse_optional, parse_variant, possible_values},
     identity_args::{Caller, IdentityArgs},
     render::{
@@ -29,7 +30,7 @@ use domain::{
     consensus::{PolicyRequest, RuleName},
     content::RemovablePart,
     priority::Priority,
-    review::{Status, TargetKind},
+    review::{Category, Status, TargetKind},
     reviewer_pool::PoolState,
     text::escape,
 };
@@ -55,16 +56,16 @@ pub struct RequestArgs {
     #[arg(long)]
     new: bool,
     /// Personas that review it, or @NAME for one person or agent; one seat each [default: the default panel of the broker]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', add = completion::personas())]
     reviewers: Vec<String>,
     /// Consensus policy: require_all, majority, or the number of required approvals
     #[arg(long, value_name = "RULE")]
     policy: Option<String>,
     /// Priority in the queue: critical, normal or low [default: by category]
-    #[arg(long, value_name = "PRIORITY")]
+    #[arg(long, value_name = "PRIORITY", add = completion::names::<Priority>())]
     priority: Option<String>,
     /// plan_review, code_change, verification or handoff
-    #[arg(long, value_name = "CATEGORY")]
+    #[arg(long, value_name = "CATEGORY", add = completion::names::<Category>())]
     category: Option<String>,
     /// Kind of agent that proposes
     #[arg(long, value_name = "TYPE", default_value = "cli")]
@@ -82,7 +83,7 @@ pub struct RequestArgs {
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
     /// Registered project [default: the current repository]
-    #[arg(long, value_name = "PROJECT")]
+    #[arg(long, value_name = "PROJECT", add = completion::projects())]
     project: Option<String>,
     /// Skip the check that the diff applies; reviewers see that it was skipped
     #[arg(long)]

@@ -5,6 +5,7 @@ mod verdict_file;
 use crate::{
     CliError,
     commands::request::change_source::read_file,
+    completion,
     identity_args::Caller,
     render::{issue, print, review, style},
     review_args::ReviewArgs,
@@ -69,7 +70,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true)]
     sign: Option<Option<PathBuf>>,
     /// Seat to take, if there are several
-    #[arg(long, value_name = "PERSONA")]
+    #[arg(long, value_name = "PERSONA", add = completion::personas())]
     persona: Option<String>,
     /// content_hash of the content you read; the verdict is refused if the content has changed
     #[arg(long, value_name = "HASH")]

@@ -6,6 +6,7 @@
 use crate::{
     CliError,
     approval_source::SourceArgs,
+    completion,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateFailure, GateSettings, locate, name_repo_option},
     render::{
@@ -30,6 +31,7 @@ const SUBJECT_CHARS: usize = 60;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// R-12, a review id, or the beginning of one
+    #[arg(add = completion::reviews())]
     review: String,
     /// Revert this commit [default: found by the review's target, receipts and content]
     #[arg(long, value_name = "REF")]

@@ -7,6 +7,7 @@ use crate::{
         broker_process,
         watch_option::{WatchArgs, print_or_watch},
     },
+    completion,
     error::possible_values,
     identity_args::{Caller, IdentityArgs},
     render::{execute_and_print, indented, one_line, review, style},
@@ -47,9 +48,10 @@ pub(crate) async fn status(args: WatchArgs) -> Result<(), CliError> {
 #[derive(Debug, clap::Args)]
 pub struct ClaimArgs {
     /// R-12, 12, an id or the beginning of one
+    #[arg(add = completion::reviews())]
     review: String,
     /// Seat to take, if there are several [default: the first free one]
-    #[arg(long, value_name = "PERSONA")]
+    #[arg(long, value_name = "PERSONA", add = completion::personas())]
     persona: Option<String>,
     /// Take a seat over that is held: another reviewer's as an operator, or your own from another client
     #[arg(long)]
@@ -133,13 +135,13 @@ pub struct CommentArgs {
     #[command(flatten)]
     text: TextArgs,
     /// Seat of the discussion, if there are several
-    #[arg(long, value_name = "PERSONA")]
+    #[arg(long, value_name = "PERSONA", add = completion::personas())]
     persona: Option<String>,
     /// Write to all seats as the proposer, or to these parties as an operator
     #[arg(long, value_name = "PARTY", value_parser = possible_values::<Recipient>(), conflicts_with = "persona")]
     to: Option<Recipient>,
     /// Issue that the message is about
-    #[arg(long, value_name = "I-41")]
+    #[arg(long, value_name = "I-41", add = completion::issues())]
     issue: Option<String>,
     /// File and lines that the message is about: PATH, PATH:3 or PATH:3-5; old:PATH:3 before the change; description:3
     #[arg(long, value_name = "PATH[:LINES]")]

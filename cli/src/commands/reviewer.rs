@@ -7,6 +7,7 @@ use crate::{
         pagination::{PageArgs, collect},
     },
     commands::watch_option::print_or_watch,
+    completion,
     config_overrides::ConfigArgs,
     render::{clipped, cut_note, duration, execute_and_print, table},
     terminal,
@@ -45,7 +46,7 @@ pub enum Command {
     /// Start one more reviewer within the pool's limits; also ends a crash loop
     Spawn {
         /// Project to review for [default: the repository the broker was started in]
-        #[arg(long, value_name = "PROJECT")]
+        #[arg(long, value_name = "PROJECT", add = completion::projects())]
         project: Option<String>,
         #[command(flatten)]
         broker: BrokerArgs,
@@ -53,6 +54,7 @@ pub enum Command {
     /// Stop a reviewer after its current review; a dedicated reviewer does not come back
     Stop {
         /// Id or short name of the reviewer (codex-r1, security-R-12)
+        #[arg(add = completion::reviewers())]
         reviewer: String,
         /// Stop it now; its review returns to the queue
         #[arg(long)]
@@ -95,6 +97,7 @@ pub(crate) async fn run(command: Command) -> Result<(), CliError> {
 #[derive(Debug, clap::Args)]
 pub struct LogsArgs {
     /// Id, prefix of the id, or short name (codex-r1: the last reviewer of that name)
+    #[arg(add = completion::reviewers())]
     reviewer: String,
     /// Print only the last N lines
     #[arg(long, short = 'n', value_name = "N")]

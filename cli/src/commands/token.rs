@@ -2,7 +2,7 @@
 //! running broker.
 
 use crate::{
-    CliError, USAGE,
+    CliError, USAGE, completion,
     config_overrides::ConfigArgs,
     error::possible_values,
     render::{Cell, style, table},
@@ -59,7 +59,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "IDENTITY")]
     name: String,
     /// Restrict the token to this project [default: all projects]
-    #[arg(long, value_name = "PROJECT")]
+    #[arg(long, value_name = "PROJECT", add = completion::projects())]
     project: Option<String>,
     /// Print JSON instead of the bare secret
     #[arg(long)]

@@ -47,7 +47,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     // The exit code of a failure must differ from the one that says no.
     let report = verify(&args).await.map_err(CliError::usage)?;
     let printed =
-        if args.json { terminal::write_pretty_json(&report.to_answer()) } else { terminal::write(&report.to_text()) };
+        if args.json { terminal::write_pretty_json(&report.to_answer()) } else { terminal::page(&report.to_text()) };
     // The exit code says no even if the output could not be written.
     if report.passes() { printed } else { Err(CliError::answer(1)) }
 }

@@ -2,11 +2,11 @@
 //! and which entries it needs.
 
 use super::{
-    atomic_files::FileMode,
     edit::Fragment,
     file_change::{InitTarget, Kind},
     self_command::{SelfCommand, find_in_path},
 };
+use crate::atomic_files::FileMode;
 use serde_json::{Value, json};
 use std::{
     env,

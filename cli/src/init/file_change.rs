@@ -2,10 +2,10 @@
 //! is written before [`Change::apply`].
 
 use super::{
-    atomic_files::{self, FileMode},
     edit::{Fragment, FragmentState},
     undo_manifest::{Manifest, ManifestEntry},
 };
+use crate::atomic_files::{self, FileMode};
 use anyhow::{Context as _, anyhow};
 use serde::{Deserialize, Serialize};
 use std::{

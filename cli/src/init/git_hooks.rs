@@ -1,11 +1,11 @@
 //! Plans the installation of git hooks: a marked block at the start of each hook script.
 
 use super::{
-    atomic_files,
     edit::{BlockPosition, Fragment, MarkedBlock, SHELL_BEGIN},
     file_change::{InitTarget, Kind},
     self_command::SelfCommand,
 };
+use crate::atomic_files;
 use git::UserRepo;
 use std::{
     fs,

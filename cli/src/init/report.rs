@@ -1,11 +1,10 @@
 //! Prints what `init` did or would do: the changes as a diff, and notes for the user.
 
 use super::{
-    atomic_files::FileMode,
     edit::unified,
     file_change::{Change, Kind},
 };
-use crate::{CliError, render::print};
+use crate::{CliError, atomic_files::FileMode, terminal};
 use anyhow::anyhow;
 use domain::text::escape;
 use serde::Serialize;
@@ -190,4 +189,9 @@ impl Report {
         io::stderr().lock().write_all(out.as_bytes())?;
         Ok(())
     }
+}
+
+/// Without a pager: a question may follow.
+fn print<T: Serialize>(json: bool, answer: &T, render: impl Fn(&T) -> String) -> Result<(), CliError> {
+    if json { terminal::write_pretty_json(answer) } else { terminal::write(&render(answer)) }
 }

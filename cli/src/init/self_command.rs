@@ -56,5 +56,5 @@ pub(super) fn shell_quote(word: &str) -> String {
 pub(super) fn find_in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let files = env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
-    files.into_iter().find(|file| file.is_file() && super::atomic_files::is_executable(file))
+    files.into_iter().find(|file| file.is_file() && crate::atomic_files::is_executable(file))
 }

@@ -43,25 +43,57 @@ impl<T: Into<String>> From<T> for Cell {
 
 /// An indented table with a header. If it is wider than the terminal, the last column is clipped first.
 pub(crate) fn table<const N: usize, C: Into<Cell>>(head: [&str; N], rows: impl IntoIterator<Item = [C; N]>) -> String {
-    table_in(terminal::width(), head, rows)
+    render_lines(terminal::width(), &lines(head, rows))
 }
 
-/// Like [`table`], for a given width.
-fn table_in<const N: usize, C: Into<Cell>>(
-    width: Option<usize>,
+/// Like [`table`], but the last column is a text that is not clipped: if the table is wider than the terminal, each text
+/// is written below its row.
+pub(crate) fn table_with_text<const N: usize, C: Into<Cell>>(
     head: [&str; N],
     rows: impl IntoIterator<Item = [C; N]>,
 ) -> String {
-    let head = head.map(|title| Cell::styled(title, style::BOLD));
-    let lines: Vec<_> = std::iter::once(head).chain(rows.into_iter().map(|row| row.map(Into::into))).collect();
-    let natural = |column: usize| lines.iter().map(|line| line[column].text.width()).max().unwrap_or_default();
-    let mut widths: Vec<usize> = (0..N).map(natural).collect();
+    render_with_text(terminal::width(), lines(head, rows))
+}
+
+/// The header and the rows.
+fn lines<const N: usize, C: Into<Cell>>(head: [&str; N], rows: impl IntoIterator<Item = [C; N]>) -> Vec<Vec<Cell>> {
+    let head = head.map(|title| Cell::styled(title, style::BOLD)).to_vec();
+    std::iter::once(head).chain(rows.into_iter().map(|row| row.map(Into::into).to_vec())).collect()
+}
+
+fn natural_widths(lines: &[Vec<Cell>]) -> Vec<usize> {
+    let columns = lines.first().map_or(0, Vec::len);
+    (0..columns).map(|column| lines.iter().map(|line| line[column].text.width()).max().unwrap_or_default()).collect()
+}
+
+fn render_with_text(width: Option<usize>, mut lines: Vec<Vec<Cell>>) -> String {
+    let needed: usize = natural_widths(&lines).iter().filter(|width| **width > 0).map(|width| width + GAP).sum();
+    let Some(width) = width.filter(|width| *width < needed) else { return render_lines(width, &lines) };
+    let texts = lines.iter_mut().map(|line| line.pop().unwrap_or_else(|| "".into()));
+    // Its title would stand between the header and the rows.
+    let texts: Vec<_> = std::iter::once("".into()).chain(texts.skip(1)).collect();
+    let table = render_lines(Some(width), &lines);
+    let indent = " ".repeat(2 * GAP);
+    let mut out = String::new();
+    for (row, text) in table.lines().zip(texts) {
+        out.push_str(row);
+        out.push('\n');
+        let parts = wrapped(&text.text, width.saturating_sub(indent.len()).max(MIN_COLUMN));
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            out.push_str(&format!("{indent}{}\n", style::paint(text.style, part)));
+        }
+    }
+    out
+}
+
+fn render_lines(width: Option<usize>, lines: &[Vec<Cell>]) -> String {
+    let mut widths = natural_widths(lines);
     if let Some(width) = width {
         let columns = widths.iter().filter(|width| **width > 0).count();
         shrink(&mut widths, width.saturating_sub(GAP * columns));
     }
     let mut out = String::new();
-    for line in &lines {
+    for line in lines {
         // Do not pad after the last cell with text.
         let last = line.iter().rposition(|cell| !cell.text.is_empty()).unwrap_or_default();
         for (column, cell) in line.iter().enumerate().take(last + 1).filter(|(column, _)| widths[*column] > 0) {
@@ -100,17 +132,18 @@ pub(crate) fn fitted(text: &str, columns: usize) -> String {
 }
 
 /// Wraps a text at `width` columns, between words if possible.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<Cow<'_, str>> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<Cow<'_, str>> {
     textwrap::wrap(text, textwrap::Options::new(width).word_splitter(WordSplitter::NoHyphenation))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{fitted, table_in, wrapped};
+    use super::{fitted, lines, render_lines, render_with_text, wrapped};
     use unicode_width::UnicodeWidthStr as _;
 
     fn plain(width: Option<usize>, rows: &[[&'static str; 3]]) -> String {
-        anstream::adapter::strip_str(&table_in(width, ["ID", "WHO", "TITLE"], rows.iter().copied())).to_string()
+        anstream::adapter::strip_str(&render_lines(width, &lines(["ID", "WHO", "TITLE"], rows.iter().copied())))
+            .to_string()
     }
 
     #[test]
@@ -133,6 +166,17 @@ mod tests {
         assert!(table.contains("R-1  reviewer  a sentence") && table.contains('…'), "{table}");
         let narrow = plain(Some(30), &[["R-1", "reviewer with a long name", long]]);
         assert!(narrow.lines().all(|line| line.width() <= 30), "{narrow}");
+    }
+
+    #[test]
+    fn a_text_that_does_not_fit_is_written_below_its_row() {
+        let rows = [["R-1", "ada", "some words"]];
+        let on = |width| {
+            let table = render_with_text(Some(width), lines(["ID", "WHO", "TITLE"], rows));
+            anstream::adapter::strip_str(&table).to_string()
+        };
+        assert_eq!(on(40), "  ID   WHO  TITLE\n  R-1  ada  some words\n");
+        assert_eq!(on(20), "  ID   WHO\n  R-1  ada\n    some words\n");
     }
 
     #[test]

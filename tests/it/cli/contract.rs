@@ -5,7 +5,7 @@ use crate::support::{
     approvals::{approve_staged, propose, stage, vote},
     broker::TestBroker,
     client::{id, proposal_with},
-    command::{TestCommand, command_in},
+    command::{TestCommand, command_in, commands_in},
     terminal::on_a_branch_with,
     wait_until::wait_until,
 };
@@ -105,23 +105,18 @@ async fn the_options_of_every_command() {
         let line: Vec<_> = command.iter().map(String::as_str).chain(["--help"]).collect();
         let help = command_in(home.path(), home.path(), &line).var("COLUMNS", "10000").stdout().await;
         let usage = help.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap();
-        let (mut below, mut arguments) = (Vec::new(), Vec::new());
+        let mut arguments = Vec::new();
         let mut part = "";
         for line in help.lines() {
             if let Some(name) = line.strip_suffix(':') {
                 part = if name.contains(' ') { part } else { name };
-            } else if part == "Commands"
-                && let Some(name) = line.split_whitespace().next()
-                && name != "help"
-            {
-                below.push(command.iter().cloned().chain([name.to_owned()]).collect());
             } else if (part == "Options" || part == "Arguments") && line.trim_start().starts_with(['-', '<', '[']) {
                 arguments.extend(argument(line));
             }
         }
         writeln!(text, "{usage}: {}", arguments.join(", ")).unwrap();
-        below.reverse();
-        commands.extend(below);
+        let below = commands_in(&help).into_iter().rev();
+        commands.extend(below.map(|name| command.iter().cloned().chain([name]).collect()));
     }
     insta::assert_snapshot!(text);
 }

@@ -3,7 +3,7 @@
 use crate::support::{
     broker::TestBroker,
     client::proposal_with,
-    command::command_in,
+    command::{command_in, commands_in},
     terminal::{branch, on_a_branch},
 };
 use serde_json::{Value, json};
@@ -126,15 +126,11 @@ async fn every_command_reports_wrong_usage_and_wrong_settings_as_json_with_exit_
     while let Some(command) = commands.pop() {
         let line: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
         let help = command_in(home.path(), home.path(), &line).stdout().await;
-        let listed = help.split_once("\nCommands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap().to_owned());
-        let names = listed.iter().flat_map(|list| list.lines());
-        let names = names.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-        let names: Vec<_> =
-            names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect();
+        let names = commands_in(&help);
         if names.is_empty() {
             leaves.push(command);
         } else {
-            commands.extend(names.iter().map(|name| [command.clone(), vec![(*name).to_owned()]].concat()));
+            commands.extend(names.into_iter().map(|name| [command.clone(), vec![name]].concat()));
         }
     }
     assert!(leaves.len() > 40, "{leaves:?}");

@@ -1,71 +1,10 @@
 //! `countersign top` on a real terminal.
 
 use crate::support::{
-    broker::{TIMEOUT, TestBroker, countersign},
+    broker::TestBroker,
     client::{id, proposal, proposal_with},
-    wait_until::wait_until,
 };
-use nix::pty::{Winsize, openpty};
 use serde_json::json;
-use std::{
-    fs::File,
-    io::{Read as _, Write as _},
-    os::fd::OwnedFd,
-    process::Stdio,
-    sync::{Arc, Mutex},
-};
-use tokio::process::Child;
-
-/// A command on a pseudo-terminal of 110 by 30.
-struct Screen {
-    child: Child,
-    keys: File,
-    /// Everything that was written to the terminal.
-    written: Arc<Mutex<Vec<u8>>>,
-}
-
-impl Screen {
-    fn open(broker: &TestBroker, line: &[&str]) -> Self {
-        let size = Winsize { ws_row: 30, ws_col: 110, ws_xpixel: 0, ws_ypixel: 0 };
-        let terminal = openpty(&size, None).unwrap();
-        let end = |fd: &OwnedFd| Stdio::from(fd.try_clone().unwrap());
-        let mut command = countersign(broker.home());
-        command.args(line).current_dir(broker.repo().path()).env("COUNTERSIGN_SERVER_DATA_DIR", broker.data_dir());
-        command.env("TERM", "xterm-256color");
-        command.stdin(end(&terminal.slave)).stdout(end(&terminal.slave)).stderr(end(&terminal.slave));
-        let child = command.spawn().unwrap();
-        let (mut reader, keys) = (File::from(terminal.master.try_clone().unwrap()), File::from(terminal.master));
-        let written = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&written);
-        std::thread::spawn(move || {
-            let mut chunk = [0; 4096];
-            // Reading ends with an error once the other end is closed.
-            while let Ok(read @ 1..) = reader.read(&mut chunk) {
-                sink.lock().unwrap().extend_from_slice(&chunk[..read]);
-            }
-        });
-        Self { child, keys, written }
-    }
-
-    async fn shows(&self, text: &str) {
-        let shown = || {
-            // Only changes are written, so a terminal emulator computes the screen.
-            let mut terminal = vt100::Parser::new(30, 110, 0);
-            terminal.process(&self.written.lock().unwrap());
-            terminal.screen().contents().contains(text)
-        };
-        wait_until(&format!("{text:?} is shown"), async || shown().then_some(())).await;
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-    }
-
-    async fn finish(mut self) -> i32 {
-        let ended = tokio::time::timeout(TIMEOUT, self.child.wait()).await.expect("it ends").unwrap();
-        ended.code().unwrap_or(-1)
-    }
-}
 
 #[tokio::test]
 async fn a_user_watches_comments_approves_and_quits() {
@@ -74,7 +13,7 @@ async fn a_user_watches_comments_approves_and_quits() {
     let diff = broker.repo().diff("zwei");
     let more = json!({ "diff": diff });
     let review = id(&client.call("create_review", proposal_with("say it in German", more)).await);
-    let mut screen = Screen::open(&broker, &["top", "--as", "ada"]);
+    let mut screen = broker.command(&["top", "--as", "ada"]).on_terminal(110, 30);
     screen.shows("say it in German").await;
     screen.shows("[a reviewer]").await;
 
@@ -106,7 +45,7 @@ async fn a_user_requests_changes_of_what_was_shown() {
     let client = broker.client();
     let diff = broker.repo().diff("zwei");
     let review = id(&client.call("create_review", proposal_with("in German", json!({ "diff": diff }))).await);
-    let mut screen = Screen::open(&broker, &["top", "--as", "ada"]);
+    let mut screen = broker.command(&["top", "--as", "ada"]).on_terminal(110, 30);
     screen.shows("in German").await;
     screen.press("x");
     screen.shows("+zwei").await;

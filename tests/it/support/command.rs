@@ -8,6 +8,23 @@ use std::{
 };
 use tokio::io::AsyncWriteExt as _;
 
+/// Headings of help under which commands stand.
+const COMMAND_GROUPS: [&str; 7] = ["Commands", "Start", "Propose", "Review", "Gate", "Observe", "Operate"];
+
+/// The commands that a help lists.
+pub(crate) fn commands_in(help: &str) -> Vec<String> {
+    let mut is_group = false;
+    let mut names = Vec::new();
+    for line in help.lines() {
+        if let Some(title) = line.strip_suffix(':').filter(|title| !title.starts_with(' ')) {
+            is_group = COMMAND_GROUPS.contains(&title);
+        } else if let Some(line) = line.strip_prefix("  ").filter(|line| is_group && !line.starts_with(' ')) {
+            names.extend(line.split(' ').next().filter(|name| *name != "help").map(str::to_owned));
+        }
+    }
+    names
+}
+
 /// Exit code and output of a command.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
@@ -18,10 +35,10 @@ pub(crate) struct CommandOutput {
 
 /// A command that is not started yet.
 pub(crate) struct TestCommand {
-    home: PathBuf,
-    dir: PathBuf,
-    args: Vec<String>,
-    variables: Vec<(String, String)>,
+    pub(super) home: PathBuf,
+    pub(super) dir: PathBuf,
+    pub(super) args: Vec<String>,
+    pub(super) variables: Vec<(String, String)>,
     stdin: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads and writes the files that `init` edits. Writes are atomic.
+//! Reads and writes the files that `init` and `config` edit. Writes are atomic.
 
 use anyhow::{Context as _, anyhow};
 use std::{
@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The text of a file, or `None` if it does not exist. A file that is not text is an error.
-pub(super) fn load(path: &Path) -> anyhow::Result<Option<String>> {
+pub(crate) fn load(path: &Path) -> anyhow::Result<Option<String>> {
     match fs::read(path) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| anyhow!("not UTF-8 text")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::symlink_metadata(path) {
@@ -20,13 +20,13 @@ pub(super) fn load(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-pub(super) fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Permissions of a new file. An existing file keeps its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileMode {
+pub(crate) enum FileMode {
     /// As the umask says.
     Default,
     /// Readable by the owner only: clients may add secrets to it.
@@ -36,7 +36,7 @@ pub(super) enum FileMode {
 }
 
 /// Replaces a file atomically. For a symbolic link, the file it points to is replaced.
-pub(super) fn write(path: &Path, text: &str, file_mode: FileMode) -> anyhow::Result<()> {
+pub(crate) fn write(path: &Path, text: &str, file_mode: FileMode) -> anyhow::Result<()> {
     let real = if path.is_symlink() { path.canonicalize()? } else { path.to_owned() };
     let dir = real.parent().context("the path has no folder")?;
     fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
@@ -64,7 +64,7 @@ fn replace(path: &Path, dir: &Path, text: &str, file_mode: FileMode) -> io::Resu
 }
 
 /// The folders that must be created for a file, the outermost first.
-pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let above = path.ancestors().skip(1);
     let mut missing: Vec<_> = above.take_while(|dir| !dir.exists()).map(Path::to_owned).collect();
     missing.reverse();
@@ -72,7 +72,7 @@ pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Removes a file, and those of the folders that are then empty.
-pub(super) fn remove(path: &Path, folders: &[PathBuf]) -> anyhow::Result<()> {
+pub(crate) fn remove(path: &Path, folders: &[PathBuf]) -> anyhow::Result<()> {
     fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
     for folder in folders.iter().rev() {
         // Fails, as intended, if the folder is not empty.
@@ -82,7 +82,7 @@ pub(super) fn remove(path: &Path, folders: &[PathBuf]) -> anyhow::Result<()> {
 }
 
 /// The symbolic link through which a path leaves `root`, if there is one.
-pub(super) fn link_out_of(root: &Path, path: &Path) -> Option<PathBuf> {
+pub(crate) fn link_out_of(root: &Path, path: &Path) -> Option<PathBuf> {
     let inside = root.canonicalize().ok()?;
     let below = path.strip_prefix(root).ok()?;
     let mut at = root.to_owned();
