@@ -27,15 +27,18 @@ pub(crate) enum Stored {
     /// Two rounds with a discussion and an issue, approved and closed: ten events, a minute after those of the review
     /// before.
     Lived,
-    /// Every hundredth is pending, the others have lived.
-    Mixed,
 }
 
 /// The number of reviews that may wait for the writer.
 const AHEAD: i64 = 2_000;
 
-/// Fills the folder `data` in `home` through the store's own writer.
+/// Fills the folder `data` in `home` through the store's own writer, with reviews that are all in one state.
 pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
+    fill_each(home, reviews, |_| stored).await;
+}
+
+/// As [`fill`]; `state` says in which state the review with a number is.
+pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -> Stored) {
     let data = home.join("data");
     std::fs::create_dir(&data).unwrap();
     let settings = store::Settings { max_queue: 30_000, ..store::Settings::default() };
@@ -49,17 +52,13 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
             saved.await.unwrap().unwrap();
         }
         let personas: &[&str] = if stored == Stored::Begun { &["general", "tests"] } else { &[DEFAULT_PERSONA] };
-        let stored = match stored {
-            Stored::Mixed if number % 100 == 0 => Stored::Pending,
-            Stored::Mixed => Stored::Lived,
-            other => other,
-        };
+        let stored = state(number);
         let at = if stored == Stored::Lived { number * MINUTE } else { number };
         let first = submission(number, at, "a stored change", personas);
         let (done, saved) = oneshot::channel();
         store.writer.commit(first.clone(), done);
         last = Some(match stored {
-            Stored::Pending | Stored::Mixed => saved,
+            Stored::Pending => saved,
             Stored::Begun => {
                 let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check: None };
                 let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);
