@@ -45,6 +45,7 @@ pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -
     let store = store::open(&data.join("countersign.db"), settings).await.unwrap();
     let mut last = None;
     for number in 1..=i64::try_from(reviews).unwrap() {
+        let stored = state(number);
         if number % AHEAD == 0
             && let Some(saved) = last.take()
         {
@@ -52,7 +53,6 @@ pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -
             saved.await.unwrap().unwrap();
         }
         let personas: &[&str] = if stored == Stored::Begun { &["general", "tests"] } else { &[DEFAULT_PERSONA] };
-        let stored = state(number);
         let at = if stored == Stored::Lived { number * MINUTE } else { number };
         let first = submission(number, at, "a stored change", personas);
         let (done, saved) = oneshot::channel();
