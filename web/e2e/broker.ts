@@ -18,6 +18,8 @@ export const TIME_LIMIT_MS = 60_000;
 export interface BrokerOptions {
   /** Settings over the defaults, as TOML. */
   settings?: string;
+  /** The data folder of an earlier broker. Default: a new one. */
+  data?: string;
 }
 
 export class Broker extends RestClient {
@@ -105,7 +107,7 @@ export class Broker extends RestClient {
   }
 
   private dataFolder(): string {
-    return join(this.home, "data");
+    return this.options.data ?? join(this.home, "data");
   }
 
   /** Nothing of this machine's settings. */

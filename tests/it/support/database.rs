@@ -27,21 +27,25 @@ pub(crate) enum Stored {
     /// Two rounds with a discussion and an issue, approved and closed: ten events, a minute after those of the review
     /// before.
     Lived,
-    /// Every hundredth is pending, the others have lived.
-    Mixed,
 }
 
 /// The number of reviews that may wait for the writer.
 const AHEAD: i64 = 2_000;
 
-/// Fills the folder `data` in `home` through the store's own writer.
+/// Fills the folder `data` in `home` through the store's own writer, with reviews that are all in one state.
 pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
+    fill_each(home, reviews, |_| stored).await;
+}
+
+/// As [`fill`]; `state` says in which state the review with a number is.
+pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -> Stored) {
     let data = home.join("data");
     std::fs::create_dir(&data).unwrap();
     let settings = store::Settings { max_queue: 30_000, ..store::Settings::default() };
     let store = store::open(&data.join("countersign.db"), settings).await.unwrap();
     let mut last = None;
     for number in 1..=i64::try_from(reviews).unwrap() {
+        let stored = state(number);
         if number % AHEAD == 0
             && let Some(saved) = last.take()
         {
@@ -49,17 +53,12 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
             saved.await.unwrap().unwrap();
         }
         let personas: &[&str] = if stored == Stored::Begun { &["general", "tests"] } else { &[DEFAULT_PERSONA] };
-        let stored = match stored {
-            Stored::Mixed if number % 100 == 0 => Stored::Pending,
-            Stored::Mixed => Stored::Lived,
-            other => other,
-        };
         let at = if stored == Stored::Lived { number * MINUTE } else { number };
         let first = submission(number, at, "a stored change", personas);
         let (done, saved) = oneshot::channel();
         store.writer.commit(first.clone(), done);
         last = Some(match stored {
-            Stored::Pending | Stored::Mixed => saved,
+            Stored::Pending => saved,
             Stored::Begun => {
                 let claim = ClaimSeat {
                     by: "ada".into(),

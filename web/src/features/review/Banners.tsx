@@ -109,7 +109,7 @@ function Flags({ flags, total }: { flags: readonly Flag[]; total: number }) {
     <ul className={`flex flex-col gap-1 ${isFolded ? "pl-5" : ""}`}>
       {flags.map(({ kind, path, detail }) => (
         <li key={`${kind} ${path ?? ""} ${detail}`}>
-          {path !== undefined && (
+          {path !== undefined && !detail.startsWith(path) && (
             <>
               <Name className="font-mono">{path}</Name>:{" "}
             </>

@@ -94,7 +94,9 @@ function Facts() {
         )}
       </Fact>
       {review.priority !== "normal" && <Fact name="Priority">{review.priority} priority</Fact>}
-      {review.category !== undefined && <Fact name="Kind">{review.category.replace("_", " ")}</Fact>}
+      {review.category !== undefined && review.category !== "code_change" && (
+        <Fact name="Kind">{review.category.replace("_", " ")}</Fact>
+      )}
     </dl>
   );
 }
