@@ -200,8 +200,8 @@ CREATE TABLE counter_patches (
 
 CREATE INDEX counter_patches_pending ON counter_patches (review) WHERE status = 'pending';
 
--- Running figures, so that statistics do not read every review. The transaction that writes a change adds what it changes.
--- Each row is about the reviews submitted on a day (in days since 1970; -1: all days), of a project ('': none) and of a
+-- Running figures, so that statistics do not read every review. The writer adds what some hundred changes have changed at
+-- once, and before statistics are read. After a crash the start counts the days of the later changes again. Each row is about the reviews submitted on a day (in days since 1970; -1: all days), of a project ('': none) and of a
 -- category ('none'). The names are those of `ReviewSum` and `WorkSum` in the domain.
 CREATE TABLE review_figures (
     day                     INTEGER NOT NULL,
@@ -245,6 +245,13 @@ CREATE TABLE review_figures (
     cancelled_since_ms      INTEGER NOT NULL,
     PRIMARY KEY (day, project, category)
 ) STRICT, WITHOUT ROWID;
+
+-- The last event that the figures contain.
+CREATE TABLE figures_cursor (
+    seq INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO figures_cursor (seq) VALUES (0);
 
 -- How many reviews have a value, and the sum of these values before they were rounded.
 CREATE TABLE review_distributions (

@@ -292,12 +292,14 @@ impl Broker {
         Ok(self.reader().list_events_by(filter, order, parse_cursor(cursor)?, limit).await?)
     }
 
-    /// Statistics run one at a time: they read every review, and all other reads share the same few connections.
+    /// Statistics run one at a time: they may read all reviews of two days, and all other reads share the same few
+    /// connections.
     pub async fn stats(&self, period: &StatsPeriod, by: GroupBy) -> Answer<Stats> {
         let _call = self.admit()?;
         let busy = |_| BrokerError::Busy { what: "too many statistics are being made" };
         let _queued = self.0.stats_queue.try_acquire().map_err(busy)?;
         let _turn = self.0.stats_turn.acquire().await.map_err(|_| BrokerError::ShuttingDown)?;
+        self.0.submissions.reviews.write_figures().await?;
         Ok(self.reader().count_stats(period, by).await?)
     }
 

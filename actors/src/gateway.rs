@@ -28,6 +28,8 @@ pub(crate) enum GatewayMessage {
     CommitWebhook { change: Box<WebhookChange>, done: oneshot::Sender<Result<u64, StoreError>> },
     /// Writes a change of a browser's session. The answer is the number of rows that changed.
     CommitBrowserSession { change: Box<BrowserSessionChange>, done: oneshot::Sender<Result<u64, StoreError>> },
+    /// Writes the figures of all committed changes, so that statistics find them.
+    WriteFigures { done: oneshot::Sender<Result<(), StoreError>> },
 }
 
 /// Data that travels with a command and that the rules do not look at.
@@ -113,6 +115,12 @@ impl Reviews {
         self.changed_rows(saved).await
     }
 
+    pub(crate) async fn write_figures(&self) -> Result<(), StoreError> {
+        let (done, written) = oneshot::channel();
+        self.gateway.send(GatewayMessage::WriteFigures { done });
+        written.await.map_err(|_| StoreError::Stopped)?
+    }
+
     async fn changed_rows(&self, saved: oneshot::Receiver<Result<u64, StoreError>>) -> Result<u64, BrokerError> {
         let saved = saved.await.map_err(|_| self.shared.dropped_reply())?;
         saved.map_err(|error| BrokerError::NotSaved { why: error.to_string() })
@@ -153,6 +161,7 @@ impl Actor for Gateway {
             GatewayMessage::CommitPool { change, done } => self.writer.commit_pool_change(change, done),
             GatewayMessage::CommitWebhook { change, done } => self.writer.commit_webhook_change(change, done),
             GatewayMessage::CommitBrowserSession { change, done } => self.writer.commit_session_change(change, done),
+            GatewayMessage::WriteFigures { done } => self.writer.write_figures(done),
         }
         Ok(())
     }

@@ -67,6 +67,7 @@ pub async fn open(path: &Path, settings: Settings) -> Result<Store, StoreError> 
     sqlite::migrate(path).await?;
     let reader = Reader::open(path, settings).await?;
     let last_seq = reader.last_seq().await?;
+    sqlite::catch_up_figures(&reader, path, last_seq).await?;
     let (writer, thread, feed) = Writer::open(path, settings, last_seq, Arc::clone(&reader.files))?;
     Ok(Store { writer, thread, reader, feed })
 }

@@ -23,6 +23,7 @@ pub use reader::Reader;
 pub use writer::{Writer, WriterThread};
 
 pub(crate) use database_files::DatabaseFiles;
+pub(crate) use figures::catch_up as catch_up_figures;
 pub(crate) use reader::{parse_all, parse_word, to_id, to_u32, to_u64};
 pub(crate) use writer::Counters;
 

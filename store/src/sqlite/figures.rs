@@ -1,20 +1,21 @@
-//! The running figures of the statistics: sums over the reviews of a day, and over all reviews. The transaction that writes
-//! a change adds to them what it changes. [`recount`] counts the same from the reviews, for parts of days.
+//! The running figures of the statistics: sums over the reviews of a day, and over all reviews. The writer adds what many
+//! changes have changed at once. [`recount`] counts the same from the reviews: for parts of days, and after a crash.
 
-use super::parse_word;
+use super::{Reader, parse_word, write_statements};
 use crate::{Change, StoreError};
 use domain::{
-    figures::{Cohort, Figures, ReviewSum, ReviewSums, WorkSums, Worker},
+    figures::{Cohort, Day, Figures, ReviewSum, ReviewSums, WorkSums, Worker},
     finding::Finding,
     ids::VALIDATOR,
     review::Review,
     time::Timestamp,
     verdict::Verdict,
 };
-use rusqlite::{Connection, params, params_from_iter, types::Value};
+use rusqlite::{Connection, TransactionBehavior, params, params_from_iter, types::Value};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
 use std::{
     collections::{BTreeMap, HashMap},
+    path::Path,
     sync::LazyLock,
 };
 
@@ -29,6 +30,7 @@ static ADD_WORK: LazyLock<String> =
 const ADD_COUNTED: &str = "INSERT INTO review_distributions (day, project, category, measure, value, reviews, total)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT DO UPDATE SET reviews = reviews + excluded.reviews, total = total + excluded.total";
+const SET_CURSOR: &str = "UPDATE figures_cursor SET seq = ?1";
 const COUNT_EARLIER_VERDICTS: &str = "SELECT count(*), coalesce(sum(persona = ?2), 0), coalesce(sum(reviewer = ?3), 0)
     FROM verdicts WHERE review = ?1 AND reviewer <> 'broker-validator'";
 
@@ -43,20 +45,24 @@ fn add_sums(table: &str, keys: &str, names: &[String]) -> String {
 }
 
 /// The statements, to be prepared when the database is opened.
-pub(super) fn statements() -> [&'static str; 4] {
-    [&ADD_REVIEWS, &ADD_WORK, ADD_COUNTED, COUNT_EARLIER_VERDICTS]
+pub(super) fn statements() -> [&'static str; 5] {
+    [&ADD_REVIEWS, &ADD_WORK, ADD_COUNTED, SET_CURSOR, COUNT_EARLIER_VERDICTS]
 }
 
-/// What a transaction changes in the figures.
-#[derive(Debug, Default, PartialEq)]
+/// What changes in the figures.
+#[derive(Debug, Default)]
 pub(crate) struct FigureChanges(BTreeMap<Cohort, Figures>);
 
 impl FigureChanges {
-    pub(super) fn add(&mut self, change: &Change) {
-        match self.0.get_mut(&change.cohort) {
-            Some(figures) => figures.add(&change.figures),
-            None => drop(self.0.insert(change.cohort.clone(), change.figures.clone())),
+    pub(super) fn add(&mut self, cohort: &Cohort, figures: &Figures) {
+        match self.0.get_mut(cohort) {
+            Some(sums) => sums.add(figures),
+            None => drop(self.0.insert(cohort.clone(), figures.clone())),
         }
+    }
+
+    pub(super) fn add_all(&mut self, other: &Self) {
+        other.iter().for_each(|(cohort, figures)| self.add(cohort, figures));
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Cohort, &Figures)> {
@@ -83,16 +89,64 @@ impl FigureChanges {
         self.0.entry(cohort.clone()).or_default().work.entry(worker.clone()).or_default()
     }
 
-    /// Adds everything to the tables.
-    pub(super) fn write(&mut self, connection: &Connection) -> Result<(), StoreError> {
+    /// Adds everything to the tables, which then contain the events up to `seq`.
+    pub(super) fn write(&mut self, connection: &Connection, seq: u64) -> Result<(), StoreError> {
         for (cohort, figures) in &mut self.0 {
             figures.retain_changes();
             for day in [cohort.day.0, ALL_DAYS] {
                 write_figures(connection, day, cohort, figures)?;
             }
         }
+        connection.prepare_cached(SET_CURSOR)?.execute([seq])?;
         Ok(())
     }
+}
+
+/// Counts the days again whose reviews have changed after the last event that the figures contain, because the last broker
+/// did not end properly.
+pub(crate) async fn catch_up(reader: &Reader, path: &Path, last_seq: u64) -> Result<(), StoreError> {
+    let days: Vec<i64> = sqlx::query_scalar(
+        "SELECT DISTINCT created_at_ms / 86400000 FROM reviews WHERE number IN
+         (SELECT review FROM events WHERE seq > (SELECT seq FROM figures_cursor) AND review IS NOT NULL)",
+    )
+    .fetch_all(&reader.pool)
+    .await?;
+    if days.is_empty() {
+        return Ok(());
+    }
+    tracing::info!(days = days.len(), "counting the statistics of days with unrecorded changes");
+    let mut connection = write_statements::connect(path)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for day in days.into_iter().map(Day) {
+        let (start, end) = (day.start(), Day(day.0 + 1).start());
+        let counted = recount(&mut *reader.pool.acquire().await?, |sql| {
+            sql.push(" WHERE r.created_at_ms >= ").push_bind(start.0).push(" AND r.created_at_ms < ").push_bind(end.0);
+        })
+        .await?;
+        for table in ["review_figures", "review_distributions", "work_figures"] {
+            transaction.execute(&format!("DELETE FROM {table} WHERE day = ?1"), [day.0])?;
+        }
+        for (cohort, figures) in counted.iter() {
+            write_figures(&transaction, day.0, cohort, figures)?;
+        }
+    }
+    let (of_reviews, of_work) = (ReviewSums::names(), WorkSums::names());
+    let counted = ["reviews".to_owned(), "total".to_owned()];
+    for (table, keys, names) in [
+        ("review_figures", "project, category", of_reviews.as_slice()),
+        ("review_distributions", "project, category, measure, value", &counted),
+        ("work_figures", "project, category, persona, reviewer", &of_work),
+    ] {
+        let (columns, sums): (_, Vec<_>) =
+            (names.join(", "), names.iter().map(|name| format!("sum({name})")).collect());
+        transaction.execute_batch(&format!(
+            "DELETE FROM {table} WHERE day = {ALL_DAYS};
+             INSERT INTO {table} (day, {keys}, {columns}) SELECT {ALL_DAYS}, {keys}, {} FROM {table} GROUP BY {keys};",
+            sums.join(", ")
+        ))?;
+    }
+    transaction.execute(SET_CURSOR, [last_seq])?;
+    Ok(transaction.commit()?)
 }
 
 fn write_figures(connection: &Connection, day: i64, cohort: &Cohort, figures: &Figures) -> Result<(), StoreError> {

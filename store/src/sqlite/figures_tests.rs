@@ -15,7 +15,7 @@ use domain::{
     verdict::Verdict,
 };
 use sqlx::{Row as _, sqlite::SqliteRow};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 /// Numbers that look random and are the same in every run.
 struct Random(u64);
@@ -35,11 +35,15 @@ impl Random {
 async fn running_figures_equal_a_recount_and_columns_equal_their_body() {
     for seed in 0..6 {
         let folder = tempfile::tempdir().unwrap();
-        let mut fixture = ReviewFixture::on(&folder.path().join("countersign.db")).await;
+        let path = folder.path().join("countersign.db");
+        let mut fixture = ReviewFixture::on(&path).await;
         let (mut random, mut reviews, mut when, mut changed) = (Random(seed), Vec::<Review>::new(), 0, 0);
         for _ in 0..150 {
             // Some steps are at the same moment, and the whole takes days.
             when += random.one_of(&[0, 0, 1, 7, 60, 3_000, 40_000]);
+            if random.below(20) == 0 {
+                fixture.write_figures().await;
+            }
             if reviews.is_empty() || random.below(8) == 0 {
                 let project = random.one_of(&[None, Some("app"), Some("tool")]);
                 reviews.push(fixture.propose(i64::try_from(reviews.len()).unwrap() + 1, project, when).await);
@@ -52,6 +56,8 @@ async fn running_figures_equal_a_recount_and_columns_equal_their_body() {
             }
         }
         assert!(changed > 30, "only {changed} changes in the history of seed {seed}");
+        a_copy_catches_up(&path).await;
+        fixture.write_figures().await;
         assert_eq!(stored(&fixture.store.reader).await, recounted(&fixture.store.reader).await, "seed {seed}");
         let all = StatsPeriod { now: Timestamp(START + when * 1000), ..StatsPeriod::default() };
         for (since, until) in [(Some(1), None), (None, Some(when)), (Some(90_000), Some(200_000))] {
@@ -91,6 +97,17 @@ async fn list_rows_that_differ_from_their_body(reader: &Reader) -> Vec<String> {
                UNION ALL
                SELECT 'event ' || seq FROM events WHERE NOT json_valid(payload)";
     sqlx::QueryBuilder::<sqlx::Sqlite>::new(sql).build_query_scalar().fetch_all(&reader.pool).await.unwrap()
+}
+
+/// The files as a crash would leave them: the figures of the last changes are in memory only.
+async fn a_copy_catches_up(path: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("countersign.db");
+    std::fs::copy(path, &copy).unwrap();
+    std::fs::copy(path.with_extension("db-wal"), copy.with_extension("db-wal")).unwrap();
+    let started = ReviewFixture::on(&copy).await;
+    assert_eq!(stored(&started.store.reader).await, recounted(&started.store.reader).await);
+    started.end().await;
 }
 
 /// Applies a random command; `None` if the rules refuse it.

@@ -87,7 +87,7 @@ const fn groups_reviews(by: GroupBy) -> bool {
 }
 
 impl Reader {
-    /// Counts everything in one read transaction.
+    /// Reads everything in one transaction. The figures are those that [`super::Writer::write_figures`] has written.
     pub async fn count_stats(&self, period: &StatsPeriod, by: GroupBy) -> Result<Stats, StoreError> {
         let days = Days::of(period);
         let mut parts = Vec::new();

@@ -154,7 +154,14 @@ impl ReviewFixture {
     }
 
     pub(crate) async fn stats(&self, period: StatsPeriod, by: GroupBy) -> Stats {
+        self.write_figures().await;
         self.store.reader.count_stats(&period, by).await.unwrap()
+    }
+
+    pub(crate) async fn write_figures(&self) {
+        let (done, written) = oneshot::channel();
+        self.store.writer.write_figures(done);
+        written.await.unwrap().unwrap();
     }
 
     pub(crate) async fn end(self) {

@@ -26,6 +26,9 @@ use tokio::sync::{oneshot, watch};
 /// some.
 const GATHER_TIME: Duration = Duration::from_micros(250);
 
+/// Changes whose figures are added to the tables at once. After a crash their days are counted again.
+const FIGURES_EVERY: u64 = 500;
+
 type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 enum WriteRequest {
@@ -33,13 +36,20 @@ enum WriteRequest {
     Pool(Box<PoolChange>, Reply<()>),
     Webhook(Box<WebhookChange>, Reply<u64>),
     BrowserSession(Box<BrowserSessionChange>, Reply<u64>),
-    SaveBoot { boot_id: String, offset_ms: i64, now_ms: i64, reply: Reply<()> },
+    /// Adds all figures to the tables.
+    Figures(Reply<()>),
+    SaveBoot {
+        boot_id: String,
+        offset_ms: i64,
+        now_ms: i64,
+        reply: Reply<()>,
+    },
 }
 
 impl WriteRequest {
     fn refuse(self, error: StoreError) {
         match self {
-            Self::Commit(_, reply) | Self::Pool(_, reply) | Self::SaveBoot { reply, .. } => {
+            Self::Commit(_, reply) | Self::Pool(_, reply) | Self::Figures(reply) | Self::SaveBoot { reply, .. } => {
                 drop(reply.send(Err(error)));
             }
             Self::Webhook(_, reply) | Self::BrowserSession(_, reply) => drop(reply.send(Err(error))),
@@ -108,6 +118,8 @@ impl Writer {
             _alive: alive,
             counters: Arc::clone(&counters),
             files,
+            figures: FigureChanges::default(),
+            unwritten: 0,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
@@ -137,6 +149,11 @@ impl Writer {
     /// Queues a change to the session of a browser, a transaction of its own. The reply is the number of rows that changed.
     pub fn commit_session_change(&self, change: Box<BrowserSessionChange>, reply: Reply<u64>) {
         self.send(WriteRequest::BrowserSession(change, reply));
+    }
+
+    /// Adds the figures of all committed changes to the tables, so that a reader finds them there.
+    pub fn write_figures(&self, reply: Reply<()>) {
+        self.send(WriteRequest::Figures(reply));
     }
 
     /// Saves the offset between the broker's timeline and this boot of the machine.
@@ -176,6 +193,7 @@ fn run(mut group_commit: GroupCommit, queue: &Receiver<WriteRequest>, max_batch:
                     let _ =
                         reply.send(group_commit.write_alone(|connection| browser_sessions::write(connection, &change)));
                 }
+                WriteRequest::Figures(reply) => drop(reply.send(group_commit.write_figures())),
                 WriteRequest::SaveBoot { boot_id, offset_ms, now_ms, reply } => {
                     let _ =
                         reply.send(write_statements::save_boot(&group_commit.connection, &boot_id, offset_ms, now_ms));
@@ -208,6 +226,9 @@ struct GroupCommit {
     counters: Arc<Counters>,
     /// Checked before a change is written, and again before it is acknowledged.
     files: Arc<DatabaseFiles>,
+    /// What committed changes have changed in the figures and is not in the tables yet, and how many changes that are.
+    figures: FigureChanges,
+    unwritten: u64,
 }
 
 impl GroupCommit {
@@ -262,7 +283,20 @@ impl GroupCommit {
         Ok(changed)
     }
 
-    fn close(self) {
+    /// Adds the figures of all committed changes to the tables.
+    fn write_figures(&mut self) -> Result<(), StoreError> {
+        if self.unwritten > 0 {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            self.figures.write(&transaction, self.last_seq)?;
+            transaction.commit()?;
+            (self.figures, self.unwritten) = (FigureChanges::default(), 0);
+        }
+        Ok(())
+    }
+
+    fn close(mut self) {
+        // If it fails, the next start counts again.
+        let _ = self.write_figures();
         // Merges the write-ahead log into the database file. If it fails, the next start does it.
         let _ = self.connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
     }
@@ -286,11 +320,21 @@ impl GroupCommit {
             seq += change.events.len() as u64;
             count += 1;
         }
-        figures.write(&transaction)?;
+        let is_due = self.unwritten + count >= FIGURES_EVERY;
+        if is_due {
+            figures.add_all(&self.figures);
+            figures.write(&transaction, seq)?;
+        }
         let started = Instant::now();
         transaction.commit()?;
         self.counters.sync.observe(started.elapsed().as_secs_f64());
         self.last_seq = seq;
+        if is_due {
+            (self.figures, self.unwritten) = (FigureChanges::default(), 0);
+        } else {
+            self.figures.add_all(&figures);
+            self.unwritten += count;
+        }
         self.files.check()?;
         self.counters.commits.fetch_add(1, Relaxed);
         self.counters.changes.fetch_add(count, Relaxed);
@@ -328,7 +372,7 @@ fn write_change(
         write_statements::write_event_rows(connection, change, recorded, figures)?;
     }
     write_statements::upsert_findings(connection, change)?;
-    figures.add(change);
+    figures.add(&change.cohort, &change.figures);
     Ok(last_queued)
 }
 
