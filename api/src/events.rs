@@ -401,9 +401,7 @@ impl Event {
                 format!("{actor} revised {number}: round {}", self.round.unwrap_or_default()),
                 Some(change_note.as_ref().unwrap_or(intent).clone()),
             ),
-            EventData::Claimed { persona, claim_generation, .. } => {
-                (format!("{actor} claimed {number} as {persona} (claim {claim_generation})"), None)
-            }
+            EventData::Claimed { persona, .. } => (format!("{actor} claimed {number} as {persona}"), None),
             EventData::Rebased { from, to, .. } => {
                 let from = from.as_deref().map_or("the empty tree", short_commit);
                 (format!("{actor} moved the diff of {number} from {from} to HEAD ({})", short_commit(to)), None)

@@ -20,6 +20,7 @@ use domain::{
     finding::{FindingNumber, FindingStatus, Location},
     query_types::EventOrder,
     review::{Event, FindingRaised, FindingResolved, FindingUpdated, Review, Round},
+    reviewer_pool::VerdictCounts,
     text::{ellipsize, escape, short_commit},
     time::Timestamp,
 };
@@ -100,19 +101,53 @@ fn activity_entry(record: &EventRecord) -> ActivityEntry {
     }
 }
 
+/// What only some kinds of events have.
+#[derive(Default)]
+struct AuditFacts {
+    claim_generation: Option<u32>,
+    by: Option<String>,
+    pid: Option<u32>,
+    verdicts: Option<VerdictCounts>,
+}
+
+impl AuditFacts {
+    fn of(data: &EventData) -> Self {
+        match data {
+            EventData::Claimed { claim_generation, .. }
+            | EventData::ClaimEnded { claim_generation, .. }
+            | EventData::VerdictGiven { claim_generation, .. } => {
+                Self { claim_generation: Some(*claim_generation), ..Self::default() }
+            }
+            EventData::ReviewerSpawned { by, pid, .. } => Self { by: by.clone(), pid: *pid, ..Self::default() },
+            EventData::ReviewerRetried { pid, .. } => Self { pid: *pid, ..Self::default() },
+            EventData::ReviewerDraining { by, .. } | EventData::CrashLoopCleared { by } => {
+                Self { by: by.clone(), ..Self::default() }
+            }
+            EventData::ReviewerTerminated { by, pid, verdicts, .. } => {
+                Self { by: by.clone(), pid: *pid, verdicts: *verdicts, ..Self::default() }
+            }
+            EventData::Proposed { .. }
+            | EventData::Revised { .. }
+            | EventData::Rebased { .. }
+            | EventData::AutoRejected { .. }
+            | EventData::ReservationEnded { .. }
+            | EventData::ClaimRenewed { .. }
+            | EventData::SeatAdded { .. }
+            | EventData::FindingUpdated { .. }
+            | EventData::MessageAdded { .. }
+            | EventData::CounterPatchAccepted { .. }
+            | EventData::CounterPatchRejected { .. }
+            | EventData::Cancelled { .. }
+            | EventData::Closed { .. }
+            | EventData::CrashLoop { .. } => Self::default(),
+        }
+    }
+}
+
 fn audit_entry(record: &EventRecord) -> AuditEntry {
     let event = to_event(record);
     let summary = event.summary();
-    let (claim_generation, by, pid, verdicts) = match &event.data {
-        EventData::Claimed { claim_generation, .. }
-        | EventData::ClaimEnded { claim_generation, .. }
-        | EventData::VerdictGiven { claim_generation, .. } => (Some(*claim_generation), None, None, None),
-        EventData::ReviewerSpawned { by, pid, .. } => (None, by.clone(), *pid, None),
-        EventData::ReviewerRetried { pid, .. } => (None, None, *pid, None),
-        EventData::ReviewerDraining { by, .. } | EventData::CrashLoopCleared { by } => (None, by.clone(), None, None),
-        EventData::ReviewerTerminated { by, pid, verdicts, .. } => (None, by.clone(), *pid, *verdicts),
-        _ => (None, None, None, None),
-    };
+    let AuditFacts { claim_generation, by, pid, verdicts } = AuditFacts::of(&event.data);
     AuditEntry {
         seq: event.seq,
         at: event.at,

@@ -98,12 +98,19 @@ fn render_audit(log: &AuditResponse) -> String {
             event.kind.to_string(),
             escape(event.actor.as_deref().unwrap_or("(broker)")).into_owned(),
             event.status.map(|status| status.to_string()).unwrap_or_default(),
-            escape(&event.detail).into_owned() + &event.pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(),
+            audit_text(event),
         ]
     };
     let table =
         table_with_text(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], log.events.iter().map(line));
     table + &next_page(log.next_cursor.as_deref())
+}
+
+/// What happened, with the numbers that other tools know the claim and the process by.
+fn audit_text(event: &AuditEntry) -> String {
+    let claim = event.claim_generation.map(|generation| format!(" (claim {generation})")).unwrap_or_default();
+    let pid = event.pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+    format!("{}{claim}{pid}", escape(&event.detail))
 }
 
 #[derive(Debug, clap::Args)]

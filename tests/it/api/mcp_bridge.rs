@@ -3,6 +3,7 @@
 use crate::support::{
     broker::{TestBroker, countersign},
     client::{id, proposal, proposal_with},
+    command::command_in,
     mcp_bridge::{Bridge, Unserved},
     reviews,
     wait_until::wait_until,
@@ -60,6 +61,22 @@ async fn a_bridge_starts_no_broker_if_the_settings_or_an_option_forbid_it() {
         bridge.close().await;
     }
     assert!(!place.data_dir().exists());
+}
+
+#[tokio::test]
+async fn the_answer_of_another_program_is_reported_without_its_page() {
+    let app = axum::Router::new().fallback(async || (axum::http::StatusCode::NOT_FOUND, "<!DOCTYPE html>\n<p>Error"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let place = Unserved::new();
+    let mut bridge = place.bridge(&["--url", &url]);
+    let answer = bridge.request("ping", json!({})).await;
+    let said = "another program answers at this address, not a broker: a web page";
+    assert_eq!(answer["error"]["message"], said, "{answer}");
+    bridge.close().await;
+    let listed = command_in(place.home(), place.home(), &["list", "--url", &url]).finish().await;
+    assert_eq!(listed.err, format!("countersign: {said}\n"));
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn a_claim_of_an_unchanged_review_starts_no_git() {
     let after = git_answers(&broker).await;
     assert_eq!(after.git, before.git, "no git process");
     assert_eq!(after.memory, before.memory + 1);
-    assert_eq!(after.engine, before.engine + 1, "HEAD");
+    assert_eq!(after.engine, before.engine + 3, "HEAD, AGENTS.md and CLAUDE.md");
     broker.stop_and_check().await;
 }
 

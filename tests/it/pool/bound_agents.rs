@@ -50,7 +50,7 @@ async fn each_persona_with_a_client_of_its_own_gets_an_agent_that_takes_only_its
 
     let other = propose(&broker, &["general"]).await;
     let listed = bound.call("list_reviews", json!({ "status": "pending" })).await;
-    assert_eq!(listed["reviews"], json!([]), "a review without its persona is no work for it: {other}");
+    assert_eq!(listed["reviews"], json!([]), "it takes no review without its persona: {other}");
 }
 
 #[tokio::test]
