@@ -356,6 +356,7 @@ impl Move {
                         .map(|(number, (found, changed))| offered(number, found, *changed))
                         .collect(),
                 }),
+                signature: None,
                 digest: String::new(),
             }),
             Self::Update { finding, role, by, requested, of, note } => {
