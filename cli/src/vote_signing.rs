@@ -86,9 +86,9 @@ impl SshKey {
             }
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => anyhow!("signing a vote needs ssh-keygen, which is not in PATH; install OpenSSH"),
-            _ => anyhow!("cannot run ssh-keygen: {error}"),
+        let mut child = command.spawn().map_err(|error| match error.kind() == ErrorKind::NotFound {
+            true => anyhow!("signing a vote needs ssh-keygen, which is not in PATH; install OpenSSH"),
+            false => anyhow!("cannot run ssh-keygen: {error}"),
         })?;
         let stdin = child.stdin.take();
         let feed = async {

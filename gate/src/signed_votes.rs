@@ -69,8 +69,12 @@ impl Gate {
         }
         match self.git.differing_files(predicate.parent.as_deref(), &content.diff, tree).await {
             Ok(files) => Ok(files.iter().all(|file| predicate.exempt.contains(file))),
-            Err(GitError::DoesNotApply { .. } | GitError::TooLarge { .. } | GitError::UnknownBase { .. }) => Ok(false),
-            Err(GitError::BadBase { .. }) => Ok(false),
+            Err(
+                GitError::DoesNotApply { .. }
+                | GitError::TooLarge { .. }
+                | GitError::UnknownBase { .. }
+                | GitError::BadBase { .. },
+            ) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

@@ -33,9 +33,9 @@ pub(crate) async fn is_signed_by(
     command.arg("-s").arg(signature.path());
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).current_dir(scratch);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).process_group(0);
-    let mut child = command.spawn().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => GateError::SshKeygenMissing,
-        _ => GateError::SshKeygen(error.to_string()),
+    let mut child = command.spawn().map_err(|error| {
+        let is_missing = error.kind() == ErrorKind::NotFound;
+        if is_missing { GateError::SshKeygenMissing } else { GateError::SshKeygen(error.to_string()) }
     })?;
     let stdin = child.stdin.take();
     let run = async {

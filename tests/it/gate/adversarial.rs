@@ -571,7 +571,7 @@ const PUSHES: &[(&str, &str)] = &[
     ("an empty push option", "evil; git push -q -o x origin main; git push -q origin main"),
     (
         "another remote to ask by XDG_CONFIG_HOME",
-        "evil; git init -q --bare ../fake3; git push -q --no-verify ../fake3 main; mkdir -p ../xdg/git; printf '[url \"%s\"]\\n\\tinsteadOf = %s\\n[url \"%s/.\"]\\n\\tpushInsteadOf = zzz:\\n' $PWD/../fake3 $REMOTE $REMOTE >../xdg/git/config; git remote add p zzz:; XDG_CONFIG_HOME=$PWD/../xdg git push -q p main:new",
+        "evil; git init -q --bare ../fake3; git push -q --no-verify ../fake3 main; mkdir -p ../xdg/git; printf '[url \"%s\"]\\n\\tinsteadOf = %s\\n[url \"%s/.\"]\\n\\tpushInsteadOf = zzz:\\n' $PWD/../fake3 $REMOTE $REMOTE >../xdg/git/config; git remote add p zzz:; unset GIT_CONFIG_GLOBAL; export XDG_CONFIG_HOME=$PWD/../xdg; git push -q p main:new",
     ),
     ("few open files", "evil; (ulimit -n 12; git push -q origin main)"),
     (

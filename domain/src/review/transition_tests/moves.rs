@@ -357,6 +357,7 @@ impl Move {
                         .map(|(number, (found, changed))| offered(number, found, *changed))
                         .collect(),
                 }),
+                signature: None,
                 digest: String::new(),
                 signature: None,
             }),
