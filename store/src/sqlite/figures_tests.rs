@@ -116,7 +116,13 @@ async fn act(fixture: &mut ReviewFixture, random: &mut Random, review: &Review, 
     let finding = review.findings.last().map(|finding| finding.number);
     let (mut content, role) = (None, Authority::Operator);
     let command = match random.below(12) {
-        0..3 => Command::Claim(ClaimSeat { by: by.into(), persona: None, takes_over: None, check: None }),
+        0..3 => Command::Claim(ClaimSeat {
+            by: by.into(),
+            persona: None,
+            takes_over: None,
+            check: None,
+            pool_personas: Vec::new(),
+        }),
         3..7 => {
             let verdicts = [Verdict::Approved, Verdict::ChangesRequested, Verdict::Comment, Verdict::Rejected];
             let severities: [&[Severity]; 3] = [&[], &[Severity::Low], &[Severity::High, Severity::Critical]];

@@ -359,7 +359,6 @@ impl Move {
                 }),
                 signature: None,
                 digest: String::new(),
-                signature: None,
             }),
             Self::Update { finding, role, by, requested, of, note } => {
                 let number = |n: usize| review.findings.get(n).map_or(FindingNumber(999), |finding| finding.number);
