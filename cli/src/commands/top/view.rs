@@ -153,7 +153,7 @@ fn detail(frame: &mut Frame, area: Rect, title: &str, lines: &[String], first: u
 
 fn help(frame: &mut Frame, area: Rect) {
     let [_, middle, _] =
-        Layout::vertical([Constraint::Fill(1), Constraint::Length(14), Constraint::Fill(1)]).areas(area);
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(16), Constraint::Fill(1)]).areas(area);
     let [_, middle, _] =
         Layout::horizontal([Constraint::Fill(1), Constraint::Max(96), Constraint::Fill(1)]).areas(middle);
     frame.render_widget(Clear, middle);
