@@ -21,7 +21,7 @@ async fn stop_ends_the_process_that_holds_the_lock_and_no_other() {
     assert_eq!((&stopped["stopped"], &stopped["pid"]), (&json!(true), &json!(pid)));
     assert!(broker.ended().await.success());
     assert_eq!(bystander.try_wait().unwrap(), None, "it lives");
-    // Nobody holds the lock now, whatever the file says.
+    // The lock is free now, although the file names a process.
     let text = broker.command(&["stop"]).stdout().await;
     assert!(text.contains("no broker runs"), "{text}");
     assert_eq!(bystander.try_wait().unwrap(), None, "it lives");

@@ -198,11 +198,11 @@ async fn a_signature_counts_for_its_own_vote_only() {
         let review = propose(&scene.broker, target.clone()).await;
         let claim = client.call("claim_review", json!({ "review_id": review, "reviewer_id": "ada" })).await;
         let status = client.status(&review).await;
-        let signature = match signature {
-            Value::String(kind) => {
+        let signature = match signature.as_str() {
+            Some(kind) => {
                 let at = "2026-11-19T12:00:00Z";
                 let content = claim["content_hash"].as_str().unwrap();
-                let (verdict, persona, namespace) = match kind.as_str() {
+                let (verdict, persona, namespace) = match kind {
                     "verdict" => ("changes_requested", "general", "countersign-vote"),
                     "persona" => ("approved", "security", "countersign-vote"),
                     "namespace" => ("approved", "general", "git"),
@@ -222,7 +222,7 @@ async fn a_signature_counts_for_its_own_vote_only() {
                 let ssh = std::fs::read_to_string(format!("{file}.sig")).unwrap();
                 json!({ "round": 1, "at": at, "ssh": ssh })
             }
-            other => other,
+            None => signature,
         };
         let request = json!({
             "review_id": review, "reviewer_id": "ada", "verdict": "approved", "content_hash": claim["content_hash"],

@@ -137,6 +137,8 @@ export type ApprovalVote = {
   at: string;
   persona: string;
   reviewer: string;
+  /** The person's signature on it. */
+  signature?: VoteSignature;
   verdict: Verdict;
 };
 
@@ -1901,6 +1903,16 @@ export type Vote = {
   verdict?: Verdict;
 };
 
+/** A person's signature on a vote. With the vote it gives the statement that was signed. */
+export type VoteSignature = {
+  /** When the person signed. */
+  at: string;
+  /** The round of the review when the person signed. */
+  round: number;
+  /** The SSH signature of the statement, in the namespace countersign-vote: -----BEGIN SSH SIGNATURE-----… */
+  ssh: string;
+};
+
 /** The work that waits in one project. */
 export type Waiting = {
   /** Free seats, including those of reviews that other reviewers have started. */
@@ -2578,6 +2590,8 @@ export type Operations = {
     reason?: string | undefined;
     /** The name you claimed with. Required without claim_generation. */
     reviewer_id?: string | undefined;
+    /** A person's SSH signature on this vote, as `countersign respond --sign` makes it. */
+    signature?: VoteSignature | undefined;
     /** Improvements that never block, with the fields of an issue, or plain strings. */
     suggestions?: RawFinding[] | undefined;
     /** The review in one or two sentences. */
