@@ -23,7 +23,7 @@ pub use request_guard::RequestGuard;
 pub use sign_in::SignIn;
 pub use tokenless_callers::TokenlessCallers;
 
-use crate::{broker_identity::BrokerIdentity, live_events::Events, mcp, service::Service};
+use crate::{broker_info::BrokerIdentity, live_events::Events, mcp, service::Service};
 use ::actors::Broker;
 use ::api::{
     ErrorBody, ErrorCode, RequiredRole,

@@ -1,6 +1,6 @@
 //! The broker: implements the operations, serves them (MCP, REST, events, webhooks), and starts the server.
 
-pub mod broker_identity;
+pub mod broker_info;
 pub mod http;
 mod idle_exit;
 pub mod live_events;

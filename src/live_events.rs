@@ -11,7 +11,7 @@ pub(crate) use encode::{EncodedEvent, encode_frame, to_event};
 pub(crate) use filter::{EventFilter, EventsQuery};
 pub(crate) use stream::{EventStream, HEARTBEAT_INTERVAL, StreamItem, end_notice};
 
-use crate::{broker_identity::BrokerIdentity, one_time_code::OneTimeCodes, service::CallError};
+use crate::{broker_info::BrokerIdentity, one_time_code::OneTimeCodes, service::CallError};
 use actors::{Broker, BrokerError, Caller, credentials::ShownSecret};
 use api::ErrorBody;
 use broadcaster::Broadcaster;

@@ -2,7 +2,7 @@
 //! SIGTERM.
 
 use crate::{
-    broker_identity::BrokerIdentity,
+    broker_info::BrokerIdentity,
     http::{self, Limits, RequestGuard, SignIn, TokenlessCallers},
     idle_exit,
     live_events::Events,

@@ -29,9 +29,7 @@ pub(crate) use error::CallError;
 pub use introspection::ConfigView;
 pub(crate) use proposals::{FullCounterPatch, FullDiff};
 
-use crate::{
-    broker_identity::BrokerIdentity, project_registry::ProjectRegistry, trace_id::TraceId, webhooks::Webhooks,
-};
+use crate::{broker_info::BrokerIdentity, project_registry::ProjectRegistry, trace_id::TraceId, webhooks::Webhooks};
 use actors::{Broker, BrokerError, Caller, Wait, credentials::Scope, metrics::Outcome};
 use api::{
     ErrorBody, ErrorCode, Operation, OperationId, RequiredRole,

@@ -9,10 +9,10 @@ pub mod runtime;
 pub(crate) mod session_home;
 pub(crate) mod session_output;
 pub mod shim;
-mod socket_holder;
-pub mod usage;
+mod socket_owner;
+pub mod token_usage;
 
-pub use socket_holder::SocketHolder;
+pub use socket_owner::SocketHolder;
 pub use store::ProcessIdentity;
 
 use nix::sys::signal::Signal;

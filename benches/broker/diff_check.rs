@@ -6,11 +6,11 @@
 
 use super::{
     Effort,
-    lives::proposal,
     load_generator::Connection,
     report::{Aim, Figure, Form, Report},
     sample_repository::SampleRepository,
     server_process::Server,
+    workload::proposal,
 };
 use domain::git_engine_mode::EngineMode;
 use git::{GitSettings, Repository};

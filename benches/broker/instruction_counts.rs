@@ -6,11 +6,11 @@
 //! in a figure.
 
 use super::{
-    lives::{Ids, live, proposal, verdict},
     load_generator::Connection,
     report::{Aim, Figure, Form, Report},
     sample_repository::SampleRepository,
     server_process::Server,
+    workload::{Ids, live, proposal, verdict},
 };
 use serde_json::json;
 use std::{

@@ -2,12 +2,12 @@
 
 use super::{
     Effort,
-    lives::{Work, create_and_claim, next_number, verdict},
     load_generator::Connection,
     report::{Aim, Figure, Form, Report},
     review_lifecycle::measure_paced,
     sample_repository::{SampleRepository, new_file_diff},
     server_process::Server,
+    workload::{Work, create_and_claim, next_number, verdict},
 };
 use std::{
     sync::{

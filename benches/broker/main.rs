@@ -9,11 +9,10 @@
 
 mod database_size;
 mod diff_check;
-mod foreign_load;
+mod external_broker;
 mod history_queries;
 mod instruction_counts;
 mod large_diff;
-mod lives;
 mod load_generator;
 mod memory_per_review;
 mod noop_mcp_server;
@@ -26,6 +25,7 @@ mod store_and_disk_alone;
 mod stored;
 mod subscribers;
 mod waiters;
+mod workload;
 
 use report::Report;
 use std::{
@@ -123,7 +123,7 @@ fn main() -> ExitCode {
             runtime.block_on(noop_mcp_server::serve(words.get(1).is_some_and(|word| word == "rmcp")));
             Ok(true)
         }
-        Some("load") => runtime.block_on(foreign_load::run(&words[1..])).map(|()| true),
+        Some("load") => runtime.block_on(external_broker::run(&words[1..])).map(|()| true),
         Some("--help" | "-h") => {
             println!("{HELP}");
             Ok(true)

@@ -6,11 +6,11 @@
 
 use super::{
     Effort,
-    lives::{self, MakeDiff, Work},
     load_generator::{Measured, Target},
     report::{Aim, Figure, Form, Report, median},
     sample_repository::SampleRepository,
     server_process::Server,
+    workload::{self, MakeDiff, Work},
 };
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -171,6 +171,6 @@ pub(crate) async fn measure_paced(
     pause: Duration,
 ) -> Measured {
     let cpu_before = server.cpu();
-    let (times, elapsed) = lives::work(&Target::local(server.port), clients, time, work, pause).await.unwrap();
+    let (times, elapsed) = workload::work(&Target::local(server.port), clients, time, work, pause).await.unwrap();
     Measured::new(times, elapsed, server.cpu() - cpu_before)
 }

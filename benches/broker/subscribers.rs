@@ -3,11 +3,11 @@
 
 use super::{
     Effort,
-    lives::{Ids, Work, proposal},
     load_generator::Connection,
     report::{Aim, Figure, Form, Report, median},
     review_lifecycle::{measure, measure_paced},
     server_process::Server,
+    workload::{Ids, Work, proposal},
 };
 use std::{
     sync::{

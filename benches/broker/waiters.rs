@@ -3,10 +3,10 @@
 
 use super::{
     Effort,
-    lives::{Ids, create_and_claim, verdict},
     load_generator::{Connection, percentile},
     report::{Aim, Figure, Form, Report},
     server_process::Server,
+    workload::{Ids, create_and_claim, verdict},
 };
 use serde_json::json;
 use std::time::{Duration, Instant};

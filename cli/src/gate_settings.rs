@@ -4,7 +4,7 @@
 //! its settings from the operator. A project's file can make the gate stricter but not looser, and hooks ignore
 //! environment variables that would loosen it.
 
-use crate::{approval_source::SourceArgs, config_overrides::ConfigArgs};
+use crate::{approval_source_args::SourceArgs, config_overrides::ConfigArgs};
 use anyhow::{Context as _, anyhow};
 use config::{Config, FailMode, Loaded, Origin, ReceiptKind};
 use gate::{

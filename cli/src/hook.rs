@@ -15,7 +15,7 @@ mod session_start;
 mod shell_parser;
 
 use crate::{
-    CliError, approval_source::SourceArgs, commands::gate::FailModeArgs, config_overrides::ConfigArgs,
+    CliError, approval_source_args::SourceArgs, commands::gate::FailModeArgs, config_overrides::ConfigArgs,
     gate_settings::SignersArgs,
 };
 use agent_hook_protocol::respond;

@@ -3,7 +3,7 @@
 //!
 //! `EXIT_CODES` lists the exit codes that all commands share; `wait` and `gate` have further ones.
 
-mod approval_source;
+mod approval_source_args;
 mod atomic_files;
 mod client;
 mod commands;

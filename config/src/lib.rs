@@ -26,7 +26,7 @@ pub mod planning_config;
 pub mod reviewer_log_files;
 mod reviewer_pool;
 mod schema;
-mod settings;
+mod setting_values;
 mod sources;
 mod validate;
 mod webhooks;
@@ -35,7 +35,7 @@ pub use data_dir::{DataDir, DataDirLock, LockError, ProofKey, RegisteredProject,
 pub use error::{ConfigError, Origin, display_value};
 pub use merge::Loaded;
 pub use reviewer_pool::{Pool, SandboxMode};
-pub use settings::{SettingName, setting_names};
+pub use setting_values::{SettingName, setting_names};
 pub use sources::{Flag, SettingsFile, Sources};
 pub use webhooks::{Receiver, Webhooks};
 

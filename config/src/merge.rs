@@ -13,7 +13,7 @@ use crate::error::{ConfigError, Origin, Problem, display_value};
 use crate::personas::{self, Configured};
 use crate::reviewer_pool;
 use crate::schema::{RULES, Rule, Scope};
-use crate::settings::{Entry, Settings, entries, unknown_variable};
+use crate::setting_values::{Entry, Settings, entries, unknown_variable};
 use crate::sources::Sources;
 use crate::validate::{PathContext, duration};
 use crate::{Config, DEFAULTS};

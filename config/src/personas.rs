@@ -11,7 +11,7 @@ use toml::{Table, Value};
 use crate::error::{Origin, PERSONA_DEFAULTS, Problem};
 use crate::merge::{Layer, LayerKind};
 use crate::schema::PERSONA_RULES;
-use crate::settings::{Settings, unknown_key};
+use crate::setting_values::{Settings, unknown_key};
 use crate::sources::{PersonaFolder, Sources};
 use crate::validate::{duration, is_program};
 

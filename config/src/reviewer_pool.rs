@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::error::Problem;
-use crate::settings::Settings;
+use crate::setting_values::Settings;
 use crate::sources::read_prompt;
 use crate::validate::is_program;
 

@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::error::display_value;
 use crate::schema::{FOLDER, Kind, MAX_GLOBS, Rule};
-use crate::settings::unknown_key;
+use crate::setting_values::unknown_key;
 
 /// What relative paths in a value are resolved against.
 pub(crate) struct PathContext<'a> {

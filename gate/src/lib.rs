@@ -21,9 +21,9 @@ mod landing_decision;
 mod near_misses;
 mod policy;
 mod public_key;
-mod pushes;
+mod push_decision;
 mod receipt;
-mod receipt_pushes;
+mod receipt_push_decision;
 mod review_source;
 mod signed_votes;
 mod signers;
@@ -42,7 +42,7 @@ pub use landing_decision::{Landing, LandingOutcome, LandingRefusal};
 pub use near_misses::NearMiss;
 pub use policy::{Policy, RegisteredProject, Workflow};
 pub use public_key::PublicKey;
-pub use pushes::{PushUpdate, Remote};
+pub use push_decision::{PushUpdate, Remote};
 pub use receipt::{
     ApprovalPolicy, ApprovedReview, Envelope, Predicate, Receipt, ReceiptFault, ReceiptSigner, SeatVote, Signature,
     SignedContent, Statement, Subject, Trailer, list_receipts,

@@ -9,7 +9,7 @@ use domain::git_engine_mode::EngineMode;
 use domain::review::{AppliesTo, DiffCheck, HeadCheck};
 use futures::FutureExt;
 
-use crate::check_cache::CheckKey;
+use crate::diff_check_cache::CheckKey;
 use crate::discovery::check_name;
 use crate::engine::{Declined, Engine};
 use crate::process::Output;

@@ -10,14 +10,14 @@
 //! Every git process starts in `process`.
 
 mod apply;
-mod check_cache;
+mod apply_verification;
 mod commit_to_branch;
+mod diff_check_cache;
 mod discovery;
 mod engine;
 mod engine_first;
 mod error;
 mod file_reader;
-mod hidden_changes;
 mod history;
 mod notes;
 mod process;

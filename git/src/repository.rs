@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::apply::Checked;
-use crate::check_cache::Checks;
+use crate::diff_check_cache::Checks;
 use crate::discovery::{self, ClientRepo, RepoLayout, RepoLocation};
 use crate::engine::{self, Declined, Engine};
 use crate::process::{Env, GitCommand, Output};

@@ -6,7 +6,7 @@ use super::{
     broadcaster::{Broadcaster, Subscription},
     stream_limits::StreamPermit,
 };
-use crate::broker_identity::BrokerIdentity;
+use crate::broker_info::BrokerIdentity;
 use actors::{Broker, Revocations, credentials::ShownSecret};
 use api::live_frames::{DroppedType, EndReason, LiveDropped, LiveReady, ReadyType};
 use std::{sync::Arc, time::Duration};

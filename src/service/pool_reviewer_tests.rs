@@ -3,7 +3,7 @@
 
 use super::{CallContext, CallError, ConfigView, Service, Settings};
 use crate::{
-    broker_identity::BrokerIdentity,
+    broker_info::BrokerIdentity,
     serve::{self, StartedBroker},
     webhooks::Webhooks,
 };

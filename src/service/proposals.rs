@@ -1,9 +1,9 @@
 //! The operation that reads a proposal, page by page.
 
-mod content_selection;
+mod content_lookup;
 
-pub(crate) use content_selection::FullDiff;
-pub(super) use content_selection::{ChosenContent, full_diff};
+pub(crate) use content_lookup::FullDiff;
+pub(super) use content_lookup::{ChosenContent, full_diff};
 
 use super::{
     Authorization, Call, JsonText, Service, Settings, check_round,
@@ -180,7 +180,7 @@ pub(super) async fn counter_patch(call: &Call<'_>, request: ProposalRequest) -> 
     };
     let patch = found.ok_or_else(none)?;
     let diff = match request.since_round {
-        Some(from) => content_selection::changed_by_patch(&review, from, patch.diff, broker).await?,
+        Some(from) => content_lookup::changed_by_patch(&review, from, patch.diff, broker).await?,
         None => patch.diff,
     };
     Ok(FullCounterPatch { version: review.version, diff })

@@ -1,7 +1,7 @@
 //! The database. [`open`] gives a [`Writer`], which commits everything that is queued in one transaction, and a
 //! [`Reader`], which cannot write.
 //!
-//! - [`Change`] and the other types of `database_change`: what is written
+//! - [`Change`] and the other types of `write_types`: what is written
 //! - [`EventRecord`], [`Feed`], [`LogFollower`]: the log of events and how to follow it
 //! - the types of `query_types`: what queries take and return
 //! - [`read_only_database`]: reads the database file without a broker, for the gate
@@ -9,7 +9,6 @@
 //!
 //! The SQL is in `sqlite/`; the other modules are independent of the database, so that another one could be added.
 
-mod database_change;
 mod error;
 mod event_log;
 mod query_types;
@@ -17,10 +16,8 @@ pub mod read_only_database;
 mod receipts;
 mod sqlite;
 mod tokens;
+mod write_types;
 
-pub use database_change::{
-    BrowserSessionChange, Change, CommitReply, DeliverySelector, PoolChange, WebhookChange, WebhookStep,
-};
 pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use query_types::{
@@ -32,6 +29,9 @@ pub use query_types::{
 pub use receipts::{NewReceipt, Receipts};
 pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};
+pub use write_types::{
+    BrowserSessionChange, Change, CommitReply, DeliverySelector, PoolChange, WebhookChange, WebhookStep,
+};
 
 use std::{path::Path, sync::Arc};
 

@@ -2,18 +2,18 @@
 
 pub(crate) mod approvals;
 mod browser_sessions;
-mod database_files;
+mod database_file_watch;
 mod discussion;
 mod events;
 mod figures;
 mod findings;
+mod identity_spellings;
 mod reader;
 mod review_counts;
 mod review_filter;
 mod review_list;
 mod reviewer_pool;
 mod reviews;
-mod spellings;
 mod stats;
 mod webhooks;
 mod write_statements;
@@ -22,7 +22,7 @@ mod writer;
 pub use reader::Reader;
 pub use writer::{Writer, WriterThread};
 
-pub(crate) use database_files::DatabaseFiles;
+pub(crate) use database_file_watch::DatabaseFiles;
 pub(crate) use figures::catch_up as catch_up_figures;
 pub(crate) use reader::{parse_all, parse_word, to_id, to_u32, to_u64};
 pub(crate) use writer::Counters;

@@ -11,7 +11,7 @@
 //! No process runs between two turns. The pool starts at most one process per reviewer, so a session is never continued
 //! twice at the same time.
 
-mod session_follower;
+mod session_monitor;
 mod turn_message;
 
 use super::{
@@ -36,7 +36,7 @@ use domain::{
     text,
     waiting_on::{Turn, TurnReason, TurnTool, waiting_on},
 };
-use session_follower::{SessionFollower, SessionProblem};
+use session_monitor::{SessionFollower, SessionProblem};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},

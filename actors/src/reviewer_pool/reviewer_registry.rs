@@ -6,7 +6,7 @@ use super::{
     spawn_health::SpawnTarget,
 };
 use crate::{
-    actor_tree_report::Node, credentials::ReviewerCredential, mailbox::Mailbox, reviewer_process::usage::Usage,
+    actor_tree_report::Node, credentials::ReviewerCredential, mailbox::Mailbox, reviewer_process::token_usage::Usage,
     reviewer_workspaces,
 };
 use domain::{

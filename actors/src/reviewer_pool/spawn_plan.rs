@@ -16,7 +16,7 @@ use crate::{
         confinement::Confinement,
         runtime::{Launch, RunMode},
         session_home,
-        usage::Usage,
+        token_usage::Usage,
     },
     reviewer_workspaces,
 };

@@ -4,16 +4,16 @@
 //! With `--serve` it plays more reviews while a browser shows them, and the broker runs until Ctrl-C.
 
 mod agents;
+mod demo_environment;
 mod demo_steps;
 mod sample_reviews;
-mod sandbox;
 
 use super::open::browser;
 use crate::{CliError, Signals, client::Client, render::hanging, terminal};
 use anyhow::anyhow;
+use demo_environment::Sandbox;
 use demo_steps::Scenario;
 use sample_reviews::Scenes;
-use sandbox::Sandbox;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 

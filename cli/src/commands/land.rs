@@ -10,7 +10,7 @@ mod working_trees;
 
 use crate::{
     CliError,
-    approval_source::SourceArgs,
+    approval_source_args::SourceArgs,
     client::Client,
     commands::gate::remote_name,
     completion,

@@ -4,7 +4,7 @@
 
 use crate::{
     CliError,
-    approval_source::SourceArgs,
+    approval_source_args::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{locate, name_repo_option, open_for_command},
     render::gate::{describe, name, short_id},

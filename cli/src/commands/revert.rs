@@ -5,7 +5,7 @@
 
 use crate::{
     CliError,
-    approval_source::SourceArgs,
+    approval_source_args::SourceArgs,
     completion,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateFailure, GateSettings, locate, name_repo_option},

@@ -2,7 +2,7 @@
 
 use crate::{
     CliError,
-    approval_source::SourceArgs,
+    approval_source_args::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateFailure, GateSettings, SignersArgs, locate, name_repo_option},
     render::{

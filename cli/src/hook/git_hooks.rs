@@ -4,7 +4,7 @@
 use super::{Gated, PrePush, PreReceive};
 use crate::{
     CliError,
-    approval_source::SourceArgs,
+    approval_source_args::SourceArgs,
     config_overrides::ConfigArgs,
     gate_settings::{Caller, GateFailure, GateSettings, index_of_hook, locate, read_stdin},
     render::gate::report,

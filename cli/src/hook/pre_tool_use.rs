@@ -9,7 +9,7 @@ use super::{
     shell_parser::Word,
 };
 use crate::{
-    approval_source::SourceArgs,
+    approval_source_args::SourceArgs,
     commands::gate::find_remote,
     gate_settings::{Caller, GateFailure},
     render::gate::report,

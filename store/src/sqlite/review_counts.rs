@@ -1,9 +1,10 @@
 //! Queries that count reviews by status, with the filters of a list of reviews.
 
 use super::{
-    Reader, parse_word,
+    Reader,
+    identity_spellings::Spellings,
+    parse_word,
     review_filter::{Walk, push_filter},
-    spellings::Spellings,
     to_u64,
 };
 use crate::{

@@ -1,7 +1,7 @@
 //! Builds the WHERE clause for a [`ReviewFilter`]. It contains only the conditions that are set, because `OR ? IS NULL`
 //! would prevent the use of an index.
 
-use super::spellings::Spellings;
+use super::identity_spellings::Spellings;
 use crate::query_types::{ListOrder, ReviewFilter, ReviewSearch};
 use domain::review::Status;
 use sqlx::{QueryBuilder, Sqlite};

@@ -2,9 +2,10 @@
 //! Only the filters by a word of the intent and by participant may read the whole index.
 
 use super::{
-    Reader, parse_word,
+    Reader,
+    identity_spellings::Spellings,
+    parse_word,
     review_filter::{Walk, push_filter},
-    spellings::Spellings,
     to_u64,
 };
 use crate::{

@@ -6,7 +6,7 @@ use super::{
     figures::{self, FigureChanges},
     reviewer_pool, webhooks,
 };
-use crate::{Change, StoreError, database_change::claimed_at};
+use crate::{Change, StoreError, write_types::claimed_at};
 use domain::{
     content::{Content, ContentHash},
     figures::Worker,

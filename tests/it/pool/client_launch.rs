@@ -8,7 +8,7 @@ use crate::support::{
 };
 use actors::reviewer_process::{
     runtime::{Effort, Launch, RunMode, Runtime, RuntimeSettings},
-    usage::Usage,
+    token_usage::Usage,
 };
 use axum::{
     Router,

@@ -3,7 +3,7 @@
 use super::{
     Narrator,
     agents::Agent,
-    sandbox::{PRICE_FILE, Sandbox},
+    demo_environment::{PRICE_FILE, Sandbox},
 };
 use crate::{CliError, client::Client};
 use api::{

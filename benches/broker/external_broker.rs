@@ -2,9 +2,9 @@
 //! compared with the same load.
 
 use super::{
-    lives::{Work, live, next_number, work},
     load_generator::{Connection, Measured, Target},
     sample_repository::new_file_diff,
+    workload::{Work, live, next_number, work},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -43,8 +43,8 @@ pub(crate) async fn run(words: &[String]) -> Result<(), String> {
         let make = move |number| new_file_diff(number, bytes);
         // Another run of this program has the same numbers: the name of the file must differ.
         let start = usize::try_from(std::process::id()).unwrap_or(0) * 1_000_000;
-        let diff: Option<super::lives::MakeDiff> =
-            (bytes > 0).then(|| Arc::new(move |number| make(start + number)) as super::lives::MakeDiff);
+        let diff: Option<super::workload::MakeDiff> =
+            (bytes > 0).then(|| Arc::new(move |number| make(start + number)) as super::workload::MakeDiff);
         // A first review shows whether the broker has these tools, and ends with its own error if not.
         live(&mut first, "load-check", diff.as_ref().map(|make| make(next_number()))).await?;
         let name = if bytes == 0 { "no diff".to_owned() } else { format!("diff of {bytes} bytes") };

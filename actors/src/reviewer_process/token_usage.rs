@@ -166,5 +166,5 @@ fn increase(total: u64, before: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "usage_tests.rs"]
+#[path = "token_usage_tests.rs"]
 mod tests;

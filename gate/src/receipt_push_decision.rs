@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::commit_ranges::is_zero_id;
-use crate::pushes::refuse;
+use crate::push_decision::refuse;
 use crate::{Decision, Gate, GateError, PushUpdate, RefusalReason};
 
 impl Gate {
