@@ -336,12 +336,12 @@ impl Broker {
     }
 
     /// The personas whose seats belong to one-shot reviewers or to agents that are bound to them, as long as the pool
-    /// starts those.
-    pub fn personas_of_pool(&self) -> Vec<String> {
+    /// starts those. Without the persona `bound_to`, whose agent asks.
+    pub fn personas_kept_from(&self, bound_to: Option<&str>) -> Vec<String> {
         let settings = &self.0.shared.settings;
         let has_reviewers = |persona: &&Arc<Persona>| persona.mode == Mode::OneShot || persona.has_own_agents();
-        let personas = settings.personas.values().filter(has_reviewers);
-        personas.filter(|_| settings.pool.enabled).map(|persona| persona.name.clone()).collect()
+        let personas = settings.personas.values().filter(|_| settings.pool.enabled).filter(has_reviewers);
+        personas.map(|persona| persona.name.clone()).filter(|name| Some(name.as_str()) != bound_to).collect()
     }
 
     /// Chooses the personas of a proposal that names none.

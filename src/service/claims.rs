@@ -54,13 +54,13 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
         true => Some(take_over_authority(call, &*broker.review(id).await?, &reviewer_id)?),
         false => None,
     };
-    let (bound_to, mut pool_personas) = (credential.and_then(ReviewerCredential::persona), broker.personas_of_pool());
+    let bound_to = credential.and_then(ReviewerCredential::persona);
+    let pool_personas = broker.personas_kept_from(bound_to);
     if let Some(given) = request.persona.as_deref().filter(|given| bound_to.is_some_and(|own| own != *given)) {
         let own = bound_to.unwrap_or_default();
         let error = format!("this agent takes only seats of the persona {own}, not {given:?}; claim without persona");
         return Err(ErrorBody::new(ErrorCode::HasOwnSeat, error).with("seat", own).into());
     }
-    pool_personas.retain(|persona| Some(persona.as_str()) != bound_to);
     let persona = request.persona.or_else(|| bound_to.map(str::to_owned));
     let claim = ClaimSeat { by: reviewer_id, persona, takes_over, check: None, pool_personas };
     let CommandOutcome { review, reply, .. } = broker.execute(id, Command::Claim(claim)).await?;

@@ -33,8 +33,9 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result
     let role = call.asker(caller_id.as_deref(), role)?.role;
     let query = call.authz.limit_list(ListQuery { caller_id, role, ..query })?;
     // An agent that is bound to a persona can take no other seats.
-    let bound_to = call.authz.credential().and_then(|credential| credential.persona()).map(str::to_owned);
-    let query = ListQuery { persona: query.persona.or(bound_to), ..query };
+    let bound_to = call.authz.credential().and_then(|credential| credential.persona());
+    let kept_for_pool = call.broker.personas_kept_from(bound_to);
+    let query = ListQuery { persona: query.persona.or(bound_to.map(str::to_owned)), kept_for_pool, ..query };
     let (wait, broker) = (wait?, &call.broker);
     let is_anonymous = waits && query.caller_id.is_none();
     let is_for_work = query.my_turn || query.status == Some(Status::Pending);

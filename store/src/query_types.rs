@@ -71,6 +71,8 @@ pub struct ReviewFilter {
     /// Only reviews that this identity can claim. With `status` pending it hides reviews whose free seats are all
     /// reserved for others, and adds reviews in review that have a free seat.
     pub open_to: Option<String>,
+    /// With `open_to`: personas whose free seats belong to reviewers of the pool, so this identity cannot claim them.
+    pub kept_for_pool: Vec<String>,
     /// Hides reviews that this identity proposed.
     pub not_by: Option<String>,
     /// Only reviews that entered the queue after this event.

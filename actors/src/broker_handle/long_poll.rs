@@ -48,6 +48,8 @@ pub struct ListQuery {
     /// The caller, for a list of pending reviews: hides reviews reserved for another reviewer, and adds reviews in
     /// progress with a seat free for the caller.
     pub caller_id: Option<String>,
+    /// Personas whose free seats the caller cannot claim, because they belong to reviewers of the pool.
+    pub kept_for_pool: Vec<String>,
     /// In the order of the queue, whatever the status.
     pub by_priority: bool,
     /// Also hides the caller's own proposals, which it cannot claim.
@@ -298,6 +300,7 @@ impl Broker {
             project,
             without_project: query.without_project,
             open_to: query.caller_id.clone().filter(|_| pending && !query.my_turn),
+            kept_for_pool: query.kept_for_pool.clone(),
             not_by: query.caller_id.clone().filter(|_| query.for_work && !query.my_turn),
             queued_after: None,
         };

@@ -93,7 +93,7 @@ pub(super) fn push_filter(sql: &mut QueryBuilder<Sqlite>, walk: Walk, filter: &R
         // A literal, so that SQLite uses the partial indexes of the queue.
         sql.push(" AND r.free_seats > 0");
         if let Some(caller) = &filter.open_to {
-            push_claimable(sql, &spellings.of(caller), filter.wants_started_reviews());
+            push_claimable(sql, &spellings.of(caller), filter);
         }
     }
     if let Some(category) = filter.category {
@@ -201,14 +201,20 @@ fn push_turn(sql: &mut QueryBuilder<Sqlite>, status: Option<Status>, names: &[St
 
 /// Requires a seat that `caller` can claim. For started reviews it excludes those that the caller proposed or holds a
 /// seat of.
-fn push_claimable(sql: &mut QueryBuilder<Sqlite>, caller: &[String], is_started: bool) {
+fn push_claimable(sql: &mut QueryBuilder<Sqlite>, caller: &[String], filter: &ReviewFilter) {
     sql.push(
         " AND EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
-          AND (s.reserved_for IS NULL OR ",
+          AND (s.reserved_for IS NULL",
     );
+    if !filter.kept_for_pool.is_empty() {
+        sql.push(" AND (s.gave_up IS NOT NULL OR r.escalated_for IS NOT NULL OR NOT ");
+        push_is_one_of(sql, "s.persona", &filter.kept_for_pool);
+        sql.push(")");
+    }
+    sql.push(" OR ");
     push_is_one_of(sql, "s.reserved_for", caller);
     sql.push("))");
-    if is_started {
+    if filter.wants_started_reviews() {
         sql.push(" AND NOT ");
         push_is_one_of(sql, "r.proposer", caller);
         sql.push(" AND NOT ");

@@ -77,7 +77,7 @@ impl Scene {
         let model = ModelServer::start(conversation(gates)).await;
         let home = TempDir::new().unwrap();
         let variables = client.environment(&model, home.path());
-        write_persona_of_mode(home.path(), "security", "dedicated", "budget_usd = 5.0\n");
+        write_persona_of_mode(home.path(), "security", "dedicated", client.budget());
         let more = "check_every = \"200ms\"\nkeep_sessions = \"0s\"\n";
         let broker = TestBroker::with_env(variables, &(settings(client) + more)).await;
         Self { scene: DedicatedReviewers { broker }, model, home }

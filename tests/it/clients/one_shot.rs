@@ -39,7 +39,7 @@ fn answers(client: Client, gate: &Gate) -> Script {
 async fn start(client: Client, model: &ModelServer) -> (OneShots, TempDir) {
     let home = TempDir::new().unwrap();
     let variables = client.environment(model, home.path());
-    write_persona(home.path(), "security", "budget_usd = 5.0\n");
+    write_persona(home.path(), "security", client.budget());
     (OneShots { broker: TestBroker::with_env(variables, &settings(client)).await }, home)
 }
 

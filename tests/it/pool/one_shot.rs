@@ -243,6 +243,9 @@ async fn a_seat_of_a_one_shot_persona_waits_for_its_reviewer() {
     scene.broker.until_pool("it is busy", |pool| pool["reviewers"][0]["state"] == "busy").await;
     let (second, third) = (scene.propose(&["security", "maintainer"]).await, scene.propose(&["security"]).await);
     let client = scene.client();
+    let offered = client.call("list_reviews", json!({ "status": "pending", "caller_id": "ada" })).await;
+    let offered: Vec<_> = offered["reviews"].as_array().unwrap().iter().map(|row| &row["review_id"]).collect();
+    assert_eq!(offered, [second.as_str()], "what ada cannot claim is not offered to her");
     let claim = |review: &str, persona: Value| json!({ "review_id": review, "reviewer_id": "ada", "persona": persona });
     let refused = client.refused("reserved", "claim_review", claim(&second, json!("security"))).await;
     assert_eq!(refused["reserved_for"], "the pool's own security reviewer");

@@ -47,6 +47,14 @@ pub(crate) enum Client {
 }
 
 impl Client {
+    /// A budget in the settings of a persona. Codex reports no cost, so it can have none.
+    pub(crate) const fn budget(self) -> &'static str {
+        match self {
+            Self::Claude => "budget_usd = 5.0\n",
+            Self::Codex | Self::CodexToolSearch | Self::CodexCodeMode => "",
+        }
+    }
+
     /// The environment in which this client uses `model`. Writes the client's configuration into `home`.
     pub(crate) fn environment(self, model: &ModelServer, home: &Path) -> Vec<(String, String)> {
         let path = |below: &str| home.join(below).to_str().unwrap().to_owned();
