@@ -21,7 +21,7 @@ mod report;
 mod review_lifecycle;
 mod sample_repository;
 mod server_process;
-mod store_and_disk_floor;
+mod store_and_disk_alone;
 #[path = "../../tests/it/support/database.rs"]
 mod stored;
 mod subscribers;
@@ -173,7 +173,7 @@ async fn run(options: &Options) -> Result<bool, String> {
     }
     for section in SECTIONS.into_iter().filter(|section| wanted(section)) {
         match section {
-            "floor" => store_and_disk_floor::report(report, effort).await,
+            "floor" => store_and_disk_alone::report(report, effort).await,
             "life" => review_lifecycle::report(report, effort).await,
             "check" => diff_check::report(report, effort).await,
             "wake" => waiters::report(report, effort).await,

@@ -2,8 +2,8 @@
 //! commit.
 //!
 //! An installed hook file holds one line that calls a command of this module, so an upgrade of the program upgrades
-//! every hook. A missing broker must not stop the user's work, unless `gate.fail = "closed"` is set. A failure that the
-//! repository or the caller's environment causes counts as a refusal.
+//! every hook. A missing broker does not stop the user's work, unless `gate.fail = "closed"` is set. If the repository
+//! or the environment of the caller prevents a check, the hook refuses: an agent could have caused that on purpose.
 
 mod agent_hook_protocol;
 mod agent_stop;

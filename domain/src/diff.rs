@@ -3,7 +3,7 @@
 //! The parser follows the rules of `git apply`. Git takes file names, creations and deletions from particular lines and
 //! skips the rest. A parser with other rules could show the reviewer one change while git applies another.
 
-mod config_files;
+mod agent_and_tool_config;
 mod header;
 mod parser;
 mod risk_flags;

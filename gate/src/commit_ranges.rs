@@ -1,5 +1,5 @@
-//! Decides whether several commits are approved: each by itself, or a series of commits
-//! together.
+//! Decides whether a range of commits is approved. Each commit needs an approval of its own, or belongs to a series of
+//! commits whose combined change was approved as one.
 
 use std::collections::HashMap;
 

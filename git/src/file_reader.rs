@@ -1,6 +1,7 @@
 //! Reads the content of files that a proposal changes, before and after its diff.
 //!
-//! Reads objects in the scratch repository only, so no filter or text conversion of the registered repository runs.
+//! It reads git objects through the broker's own scratch repository, so no filter or text conversion that the user's
+//! repository configures can run.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! The request guard: HTTP middleware in front of every route.
 //!
-//! It rejects what a web page in the user's browser could send: a foreign Host (DNS rebinding), a foreign Origin, a
-//! cross-site fetch, a form. Only a link to the page may be followed from another site. It then authenticates the
-//! caller by its token or, if it is the page, by its cookie, and reads the body within limits.
+//! It rejects requests that another web site could make the user's browser send: with a foreign Host (DNS rebinding) or
+//! Origin, a cross-site fetch, a form. Other sites may only link to the broker's own pages. It then authenticates the
+//! caller by its token, or a browser by its cookie, and reads the body within limits.
 
 use super::{
     Route,

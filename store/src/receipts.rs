@@ -1,5 +1,5 @@
-//! Keeps signed receipts in the database. The command line writes them with a connection of its own, with or without a
-//! running broker.
+//! Stores signed receipts: proofs that a review approved a commit. The command line opens the database itself to write
+//! them, so it needs no running broker.
 
 use crate::{StoreError, sqlite::connect_options};
 use domain::{ids::ReviewNumber, time::Timestamp};

@@ -4,9 +4,9 @@
 //! a log file for people, the last lines for error messages, and complete lines of stdout for the callers that parse
 //! them.
 
-mod line_sink;
+mod line_splitter;
 
-use line_sink::{LastLines, LineSink, Source};
+use line_splitter::{LastLines, LineSplitter, Source};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -75,12 +75,12 @@ impl Output {
     ) -> Self {
         let last_lines = Arc::new(Mutex::new(LastLines::default()));
         let process_ended = CancellationToken::new();
-        let mut sink = LineSink::new(log.caps, log.secret, last_lines.clone(), on_line);
+        let mut splitter = LineSplitter::new(log.caps, log.secret, last_lines.clone(), on_line);
         if let Some(heading) = log.heading {
-            sink.write_heading(&heading);
+            splitter.write_heading(&heading);
         }
         let file = LogFile { path: log.path, cap: log.caps.log_file, open: None };
-        let drained = tokio::spawn(drain(stdout, stderr, sink, file, process_ended.clone()));
+        let drained = tokio::spawn(drain(stdout, stderr, splitter, file, process_ended.clone()));
         Self { last_lines, process_ended: process_ended.drop_guard(), drained }
     }
 
@@ -95,7 +95,7 @@ impl Output {
 async fn drain(
     mut stdout: impl AsyncRead + Unpin,
     mut stderr: impl AsyncRead + Unpin,
-    mut sink: LineSink<impl FnMut(Option<&str>)>,
+    mut splitter: LineSplitter<impl FnMut(Option<&str>)>,
     file: LogFile,
     process_ended: CancellationToken,
 ) {
@@ -119,15 +119,15 @@ async fn drain(
         };
         // A pipe that cannot be read counts as closed.
         match chunk.get(..read.unwrap_or(0)) {
-            Some(read) if !read.is_empty() => sink.push(source, read),
+            Some(read) if !read.is_empty() => splitter.push(source, read),
             _ => *open = false,
         }
-        write(&mut file, &mut sink.unwritten).await;
+        write(&mut file, &mut splitter.unwritten).await;
         // A process that prints without end is always ready; other tasks need their turn.
         yield_now().await;
     }
-    sink.finish();
-    write(&mut file, &mut sink.unwritten).await;
+    splitter.finish();
+    write(&mut file, &mut splitter.unwritten).await;
 }
 
 /// Appends to the log outside of the runtime. A log that cannot be written does not stop the reviewer.

@@ -165,26 +165,26 @@ async fn a_log_that_cannot_be_written_does_not_stop_the_draining() {
 #[test]
 fn a_line_of_200_megabytes_uses_a_bounded_buffer() {
     let on_line = |line: Option<&str>| assert_eq!(line.map(str::len), None, "heard");
-    let mut sink = LineSink::new(Caps::default(), Some("s3cret".to_owned()), Arc::default(), on_line);
+    let mut splitter = LineSplitter::new(Caps::default(), Some("s3cret".to_owned()), Arc::default(), on_line);
     let chunk = vec![b'x'; CHUNK_BYTES];
     for _ in 0..200 * 1024 * 1024 / CHUNK_BYTES {
-        sink.push(Source::Stdout, &chunk);
-        sink.push(Source::Stderr, b"!");
-        assert!(sink.buffered() < 1024 * 1024);
+        splitter.push(Source::Stdout, &chunk);
+        splitter.push(Source::Stderr, b"!");
+        assert!(splitter.buffered() < 1024 * 1024);
     }
-    sink.unwritten.clear();
-    sink.push(Source::Stderr, b"\n");
-    sink.finish();
-    assert!(sink.buffered() < 1024 * 1024);
+    splitter.unwritten.clear();
+    splitter.push(Source::Stderr, b"\n");
+    splitter.finish();
+    assert!(splitter.buffered() < 1024 * 1024);
 }
 
 #[test]
 fn the_worst_chunk_gives_a_bounded_number_of_bytes_to_write() {
     for worst in [b"\n", b"\x1b"] {
-        let mut sink = LineSink::new(Caps::default(), None, Arc::default(), |_: Option<&str>| {});
-        sink.push(Source::Stdout, &worst.repeat(CHUNK_BYTES));
-        sink.finish();
-        assert!(sink.buffered() < 2 * 1024 * 1024);
+        let mut splitter = LineSplitter::new(Caps::default(), None, Arc::default(), |_: Option<&str>| {});
+        splitter.push(Source::Stdout, &worst.repeat(CHUNK_BYTES));
+        splitter.finish();
+        assert!(splitter.buffered() < 2 * 1024 * 1024);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::suspicious_text::SuspiciousText;
 use super::{
-    Flag, FlagKind, config_files, header,
+    Flag, FlagKind, agent_and_tool_config, header,
     parser::{LineCursor, Patch, REGULAR_FILE, TYPE_BITS},
 };
 use crate::text::{ellipsize, escape};
@@ -44,7 +44,7 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
     let mut seen = Vec::new();
     for name in [patch.new.as_deref(), patch.old.as_deref()].into_iter().flatten().map(header::to_display) {
         on_path.scan_path(&name);
-        if let Some(kind) = config_files::kind_of(&name, patch)
+        if let Some(kind) = agent_and_tool_config::kind_of(&name, patch)
             && !seen.contains(&kind)
         {
             seen.push(kind);

@@ -1,5 +1,5 @@
 //! Queries for lists of reviews, page by page. A page reads a short part of an index, however many reviews there are.
-//! Only the filters by intent and participant read further.
+//! Only the filters by a word of the intent and by participant may read the whole index.
 
 use super::{
     Reader, parse_word,

@@ -1,5 +1,5 @@
-//! The message that begins a turn of a dedicated reviewer. It stands alone: a session that was cut short continues
-//! silently with less history, so the message repeats what the reviewer must know to act.
+//! The message that begins a turn of a dedicated reviewer. It repeats everything that the
+//! reviewer must know to act, because a client may continue its session with lost history and without an error.
 
 use crate::reviewer_pool::{
     prompt_quoting::{MAX_DIFF_BYTES, MAX_TEXT_BYTES, QuotedPrompt},

@@ -1,5 +1,5 @@
-//! Splits the output of a reviewer process into lines. Each line goes to the log file and into a buffer of the last
-//! lines; lines of stdout also go to a callback.
+//! Splits the output of a reviewer process into lines, and passes each on: to the log file, to a buffer of the last
+//! lines, and if it came from stdout to a callback.
 
 use super::Caps;
 use domain::text::{ellipsize, escape_except_tabs};
@@ -19,7 +19,7 @@ pub(crate) enum Source {
     Stderr,
 }
 
-pub(crate) struct LineSink<F> {
+pub(crate) struct LineSplitter<F> {
     stdout: LineBuffer,
     stderr: LineBuffer,
     router: Router<F>,
@@ -28,7 +28,7 @@ pub(crate) struct LineSink<F> {
     pub(crate) unwritten: Vec<u8>,
 }
 
-impl<F: FnMut(Option<&str>)> LineSink<F> {
+impl<F: FnMut(Option<&str>)> LineSplitter<F> {
     pub(crate) fn new(caps: Caps, secret: Option<String>, last_lines: Arc<Mutex<LastLines>>, on_line: F) -> Self {
         let secret = secret.filter(|secret| !secret.is_empty());
         let stdout = LineBuffer::new(caps.stdout_line.max(caps.log_line));
@@ -203,5 +203,5 @@ impl LastLines {
 }
 
 #[cfg(test)]
-#[path = "line_sink_tests.rs"]
+#[path = "line_splitter_tests.rs"]
 mod tests;

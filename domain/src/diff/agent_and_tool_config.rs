@@ -1,4 +1,4 @@
-//! Recognises the files that decide what agents, CI, git, build tools and editors run.
+//! Recognises configuration files that decide what agents, CI, git, build tools and editors run.
 
 use super::{FlagKind, parser::Patch};
 use crate::text::is_hidden;
