@@ -20,8 +20,8 @@ CREATE TABLE contents (
 ) STRICT;
 
 -- The body is the review as the domain knows it, without its seats and findings, which have rows of their own. Columns that
--- queries filter, sort or constrain are written beside it; those that few queries read are generated when they are read.
--- SQLite does not parse the body when it is written: that took a seventh of the writer's time.
+-- queries filter, sort or constrain are written beside it; those that few queries read are generated, but not stored.
+-- SQLite does not check the body when it is written.
 CREATE TABLE reviews (
     number               INTEGER NOT NULL PRIMARY KEY CHECK (number > 0),
     body                 TEXT    NOT NULL,
