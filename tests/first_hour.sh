@@ -29,7 +29,7 @@ step() {
   code=$?
   ended=$(((($(date +%s%N) - began)) / 1000000))
   total=$((total + ended))
-  printf '\n### %s (%d.%d s)\n\n```\n$ %s\n' "$title" $((ended / 1000)) $((ended % 1000 / 100)) "$line"
+  printf '\n### %s (%d.%d s)\n\n```\n$ %s\n' "$title" $((ended / 1000)) $((ended % 1000 / 100)) "${line//$source_folder/countersign.git}"
   sed -e "s#$HOME#~#g" -e "s#$source_folder#countersign.git#g" -e "s#$tries#/tmp#g" "$out"
   [ "$code" -eq 0 ] || printf '(exit code %d)\n' "$code"
   printf '```\n'
