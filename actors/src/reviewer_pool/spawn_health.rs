@@ -1,7 +1,7 @@
 //! Decides whether the pool may start another reviewer after earlier ones have failed, and how long it waits.
 //!
-//! Failures are counted per project, so that one project whose folder is missing does not stop the others. Reviewers of
-//! one persona are also counted per persona, because each persona may use a different client.
+//! Failures are counted for each project, so that a project whose folder is missing does not stop the others. Reviewers that
+//! work for one persona only are counted for each project and persona, because a persona may have a client of its own.
 
 use domain::{
     reviewer_pool::{

@@ -1,8 +1,9 @@
 //! Parses token usage, cost and errors from the stdout of a client (Codex, Claude Code).
 //!
-//! Codex reports each turn, Claude Code the whole run; a custom command may print either form. In a session that is
-//! continued, Codex reports the tokens and Claude Code the cost of the whole session, so only the difference is added. All
-//! other lines are ignored. Text of the model is inside JSON strings, so it cannot be mistaken for a report.
+//! Codex prints a report after each turn, Claude Code one at the end of a run; a custom command may print either form. When a
+//! session is continued, the tokens that Codex reports and the cost that Claude Code reports include the earlier runs, so
+//! only what was added counts. All other lines are ignored. Text of the model is inside JSON strings, so it cannot be mistaken
+//! for a report.
 
 use serde::Deserialize;
 use store::{ReviewerWork, SessionTotals};
