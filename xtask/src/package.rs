@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::subprocess::{Exit, built, cargo, program, root, run, target_folder};
+use crate::browser;
+use crate::subprocess::{Exit, cargo, program, root, run, target_folder};
 
 const NAME: &str = "countersign";
 const LICENSES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
@@ -74,9 +75,9 @@ pub(crate) fn check() -> anyhow::Result<()> {
 
 /// The debug binary without its debug information, which would make the packages ten times as large.
 fn debug_binary(out: &Path) -> anyhow::Result<PathBuf> {
-    run(&mut cargo(["build", "--package", NAME]))?;
+    let built = browser::build_debug_binary()?;
     let stripped = out.join("debug-countersign");
-    run(program("strip").arg("-S").arg("-o").arg(&stripped).arg(built()?.join(NAME)))?;
+    run(program("strip").arg("-S").arg("-o").arg(&stripped).arg(built))?;
     Ok(stripped)
 }
 
