@@ -171,6 +171,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         reviews,
         last_review: last_review.into(),
         last_finding: last_finding.into(),
+        conventions: submission::ConventionsCache::default(),
     });
     let (pool, deadlines) = (Arc::<ActorSlot<_>>::default(), Arc::<DeadlineWatermark>::default());
     let (supervisor, supervisor_ended) = supervisor::start(

@@ -8,6 +8,7 @@ mod finding_locations;
 mod proposal_files;
 pub(crate) mod verdict_in_message;
 
+pub(crate) use conventions::ConventionsCache;
 pub use diff_between_rounds::{Bases, Changes};
 
 use crate::{
@@ -56,6 +57,7 @@ pub(crate) struct Submissions {
     pub(crate) last_review: AtomicI64,
     /// The last number of a finding.
     pub(crate) last_finding: AtomicI64,
+    pub(crate) conventions: ConventionsCache,
 }
 
 impl Submissions {
