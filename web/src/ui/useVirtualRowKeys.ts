@@ -1,5 +1,5 @@
 import { type RefObject, useRef } from "react";
-import { useKeys } from "../../keys/KeysContext";
+import { useKeys } from "../keys/KeysContext";
 
 /** How often the list is asked for a row that it has to draw first. */
 const TRIES = 10;
