@@ -58,3 +58,15 @@ test("on a phone, / opens the find of the diff from another tab", async ({ broke
   await page.keyboard.type("TIP");
   await expect(find).toHaveValue("TIP");
 });
+
+test("a phone reaches every page of the navigation", async ({ broker, page }) => {
+  await broker.agent("builder").propose("Add prices");
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto(broker.address);
+  const main = page.getByRole("navigation", { name: "Main" });
+  await expect(main.getByRole("link", { name: "Start" })).toBeHidden();
+  await main.getByRole("button", { name: "More" }).press("Enter");
+  await main.getByRole("link", { name: "Start" }).click();
+  await expect(page.getByRole("heading", { name: "Start", level: 1 })).toBeFocused();
+  await expect(main.getByRole("link", { name: "Start" })).toBeHidden();
+});
