@@ -1,11 +1,12 @@
-//! The actor of the reviewer pool: starts reviewer processes when reviews wait for a reviewer, and stops them when none
-//! do.
+//! The actor of the reviewer pool: starts reviewer processes when reviews wait for a reviewer, and stops them when no review
+//! waits.
 //!
-//! [`domain::reviewer_pool::scaling`] decides how many reviewers run; this actor carries the decision out. It learns from the log
-//! what its reviewers do, so a review does not know the pool.
+//! [`domain::reviewer_pool::scaling`] decides how many reviewers run; this actor carries the decision out. It learns from the
+//! event log what its reviewers do, so the actors of reviews need not know the pool. A shim is the process above a reviewer
+//! that kills it when its lifeline, a pipe, closes.
 //!
 //! ```text
-//! log ──► ReviewerPool ── one child per reviewer ──► ReviewerActor ══ lifeline ══► shim ──► codex, claude, …
+//! event log ──► ReviewerPool ── one child per reviewer ──► ReviewerActor ══ lifeline ══► shim ──► codex, claude, …
 //! ```
 
 mod assigned_seat;

@@ -2,7 +2,7 @@
 
 use crate::{
     consensus::Consensus,
-    next_field::next_step,
+    next_step::next_step,
     reviews::ReviewHead,
     truncation::{excerpt, fitting},
 };

@@ -25,7 +25,7 @@ pub mod issues;
 pub mod json_schema;
 pub mod live_frames;
 pub mod messages;
-pub mod next_field;
+pub mod next_step;
 pub mod openapi;
 pub mod operation;
 pub mod projects;

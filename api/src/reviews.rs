@@ -6,7 +6,7 @@ use crate::{
     consensus::{Consensus, Policy, dollars},
     diffs::{DiffState, Files},
     issues::IssueTotals,
-    next_field::next_step,
+    next_step::next_step,
     truncation::{excerpt, paged_excerpt},
 };
 use domain::{

@@ -5,7 +5,7 @@ pub use domain::verdict::VerdictRequest;
 use crate::{
     consensus::Consensus,
     issues::Issue,
-    next_field::next_step,
+    next_step::next_step,
     reviews::{CounterPatchState, ReviewHead, SeatState},
 };
 use domain::{consensus::Escalation, content::ContentHash, finding::FindingNumber, review::Review, verdict::Verdict};

@@ -8,8 +8,8 @@ mod clients;
 mod edit;
 mod file_change;
 mod git_hooks;
+mod own_command_line;
 mod report;
-mod self_command;
 mod undo_manifest;
 
 use crate::{
@@ -25,8 +25,8 @@ use domain::text::count;
 use edit::{Fragment, FragmentState};
 use file_change::{Change, InitTarget, Kind};
 use git::UserRepo;
+use own_command_line::{OwnCommandLine, shell_quote};
 use report::{ClientStep, Drift, FoundClient, LeftAlone, Report};
-use self_command::{SelfCommand, shell_quote};
 use serde_json::Value;
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
@@ -291,7 +291,7 @@ pub(crate) fn set_json_key(path: &Path, key: &'static str, value: Value) -> anyh
 async fn all_targets(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<InitTarget>, CliError> {
     let Environment { dirs, repo, .. } = environment;
     let options = args.broker_options()?;
-    let command = if args.user { SelfCommand::absolute(&options)? } else { SelfCommand::portable(&options)? };
+    let command = if args.user { OwnCommandLine::absolute(&options)? } else { OwnCommandLine::portable(&options)? };
     // The stdio bridge is the default: it starts the broker and is independent of the port.
     let url = if args.http { Some(broker_url(&args.config, args.role).await?) } else { None };
     let mut targets = Vec::new();

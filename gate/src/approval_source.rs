@@ -6,7 +6,7 @@ use git::Note;
 use store::read_only_database::ReadOnlyStore;
 
 use crate::receipt::{NOTES_REF, Receipt, ReceiptFault};
-use crate::signers::{SIGNERS_FILE, Signers};
+use crate::signers_file::{SIGNERS_FILE, Signers};
 use crate::{Approval, Candidate, CommitRange, Gate, GateError, NearMiss, ReviewSource};
 
 #[derive(Default)]

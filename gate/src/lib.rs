@@ -26,7 +26,7 @@ mod receipt;
 mod receipt_push_decision;
 mod review_source;
 mod signed_votes;
-mod signers;
+mod signers_file;
 mod signing_keys;
 mod ssh_signatures;
 
@@ -48,5 +48,5 @@ pub use receipt::{
     SignedContent, Statement, Subject, Trailer, list_receipts,
 };
 pub use review_source::{Answer, ReviewSource};
-pub use signers::{SIGNERS_FILE, SignerKey, Signers, SshKey};
+pub use signers_file::{SIGNERS_FILE, SignerKey, Signers, SshKey};
 pub use signing_keys::{KeyRecord, SigningKeys};

@@ -4,15 +4,15 @@
 //! under `refs/notes/countersign`. A trailer in the commit message only points people to the review.
 
 mod dsse;
-mod fault;
 mod notes;
+mod receipt_fault;
 mod statement;
 mod trailer;
 
 pub use dsse::{Envelope, Signature};
-pub use fault::ReceiptFault;
 pub use notes::list_receipts;
 pub(crate) use notes::{NOTES_REF, list_with_receipt};
+pub use receipt_fault::ReceiptFault;
 pub use statement::{ApprovalPolicy, ApprovedReview, Predicate, SeatVote, SignedContent, Statement, Subject};
 pub use trailer::Trailer;
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use crate::receipt::Envelope;
-use crate::signers::SignerKey;
+use crate::signers_file::SignerKey;
 use crate::{GateError, PublicKey};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::GateError;
-use crate::signers::SshKey;
+use crate::signers_file::SshKey;
 
 /// The name of the signer in the file of allowed signers, which has the keys of one person.
 const PRINCIPAL: &str = "voter";

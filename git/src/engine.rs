@@ -1,9 +1,9 @@
 //! Answers questions about a repository in this process, without starting git: which commit a name means, whether a diff
 //! applies and to which tree it leads, and the patch id of a diff.
 //!
-//! The engine is one-sided. It gives an answer only if git would give the same one, and declines everything else: diffs
-//! that do not apply, unusual forms, missing objects and work beyond its budget. Git then decides, with its own message.
-//! Nothing of the repository's configuration, attributes, filters or hooks is read.
+//! The engine answers only what it is sure of, for example that a diff applies. It never says that one does not: it declines,
+//! as it does for unusual forms, missing objects and work that would take too long, and the caller runs git. Neither the
+//! engine nor the git that is then run reads the configuration, attributes, filters or hooks of the repository.
 
 mod apply;
 mod binary_patch;

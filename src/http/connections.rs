@@ -1,6 +1,6 @@
 //! Accepts HTTP connections, limits how many are open, and closes them gracefully at shutdown.
 
-use super::local_peer::{self, LocalPeer};
+use super::peer_user::{self, PeerUser};
 use actors::reviewer_process::SocketHolder;
 use axum::Router;
 use hyper::{Request, body::Incoming, server::conn::http1};
@@ -89,7 +89,7 @@ pub(super) struct Connection {
 
 /// What is known about the other end of a connection. Found once per connection.
 pub(super) struct Peer {
-    pub(super) user: LocalPeer,
+    pub(super) user: PeerUser,
     /// The process that holds the socket, found when it is first needed.
     pub(super) holder: OnceCell<SocketHolder>,
 }
@@ -97,11 +97,11 @@ pub(super) struct Peer {
 impl Peer {
     fn of(stream: &TcpStream) -> Self {
         let user = match (stream.local_addr(), stream.peer_addr()) {
-            (Ok(own), Ok(remote)) => local_peer::find(own, remote),
-            (Err(_), _) | (_, Err(_)) => LocalPeer::Unseen,
+            (Ok(own), Ok(remote)) => peer_user::find(own, remote),
+            (Err(_), _) | (_, Err(_)) => PeerUser::Unseen,
         };
         // If the connection is gone, another one may have its addresses.
-        let user = if stream.peer_addr().is_ok() { user } else { LocalPeer::Unseen };
+        let user = if stream.peer_addr().is_ok() { user } else { PeerUser::Unseen };
         Self { user, holder: OnceCell::new() }
     }
 }

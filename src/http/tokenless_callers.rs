@@ -3,7 +3,7 @@
 //! Without required tokens the broker trusts the processes of its own user. A reviewer is one of them, and reads text of
 //! others that may manipulate it. So while reviewers live, the broker looks which process holds a connection.
 
-use super::{connections::Peer, local_peer::LocalPeer};
+use super::{connections::Peer, peer_user::PeerUser};
 use actors::{Broker, Caller, reviewer_process::SocketHolder};
 use api::{ErrorBody, ErrorCode};
 use tokio::task::spawn_blocking;
@@ -25,20 +25,20 @@ impl TokenlessCallers {
     /// Why a call from this connection needs a token; `None` if it needs none.
     pub(super) fn token_needed(self, peer: Option<&Peer>) -> Option<ErrorBody> {
         let why = match (self, peer.map(|peer| peer.user)) {
-            (Self::Any, _) | (Self::OwnUser, Some(LocalPeer::OwnUser { .. })) => return None,
+            (Self::Any, _) | (Self::OwnUser, Some(PeerUser::OwnUser { .. })) => return None,
             (Self::None, _) => {
                 let error = "this broker requires a token (Authorization: Bearer …); create one with `countersign \
                              token create`, or sign in to the page with `countersign open`";
                 return Some(ErrorBody::new(ErrorCode::TokenNeeded, error));
             }
-            (Self::OwnUser, Some(LocalPeer::OtherUser { uid })) => {
+            (Self::OwnUser, Some(PeerUser::OtherUser { uid })) => {
                 format!("this connection comes from another user of this machine (uid {uid})")
             }
-            (Self::OwnUser, Some(LocalPeer::Unsupported)) => {
+            (Self::OwnUser, Some(PeerUser::Unsupported)) => {
                 "this system does not say which user a connection comes from (auth.local_users = \"any\" accepts all)"
                     .to_owned()
             }
-            (Self::OwnUser, Some(LocalPeer::Unseen) | None) => {
+            (Self::OwnUser, Some(PeerUser::Unseen) | None) => {
                 "the broker cannot see which user this connection comes from, for example because a container or a proxy \
                  is between them"
                     .to_owned()
@@ -51,7 +51,7 @@ impl TokenlessCallers {
 
 /// Refuses processes of a pool reviewer that call without their own credential.
 pub(super) async fn refuse_reviewers(broker: &Broker, peer: &Peer, caller: Option<&Caller>) -> Result<(), ErrorBody> {
-    let LocalPeer::OwnUser { inode } = peer.user else { return Ok(()) };
+    let PeerUser::OwnUser { inode } = peer.user else { return Ok(()) };
     if caller.is_some_and(|caller| caller.credential.is_some()) {
         return Ok(());
     }

@@ -1,8 +1,8 @@
-//! Collects log lines in memory and writes them from a thread of its own, many lines at once, so that a call does not wait
-//! for a write.
+//! Collects log lines in memory and writes them to stderr from a thread of its own, many lines at once, so that logging does
+//! not slow down the calls that are logged.
 //!
-//! No line is lost while the process lives: if the reader of the log is slow and the queue is full, callers wait, as they
-//! would for the write itself. Lines of the last few milliseconds are lost if the process is killed.
+//! If stderr is slow and the queue is full, the thread that logs waits, so that no line is lost. At a normal end the queue is
+//! written out. If the process is killed, the lines of the last few milliseconds are lost.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -5,7 +5,7 @@ use actors::CommandOutcome;
 use api::{
     ErrorBody,
     messages::{DiscussionRequest, DiscussionResponse, Message, MessageRequest, MessageResponse},
-    next_field::next_step,
+    next_step::next_step,
 };
 use domain::{
     credential::Authority,

@@ -1,8 +1,8 @@
-//! The actor of one reviewer process. It owns a pipe to the process, the lifeline: when the actor ends, the pipe
-//! closes, and the process and everything it started are killed.
+//! The actor of one reviewer process. It holds one end of a pipe, the lifeline. The shim, the process above the reviewer,
+//! holds the other: when the actor ends, the pipe closes, and the shim kills the reviewer and everything it started.
 //!
-//! A task beside the mailbox, [`Runner`], handles the pipes and signals. A one-shot reviewer may start a second
-//! process, if the answer of the first one cannot be used.
+//! A separate task, [`Runner`], reads the output and sends signals, so that the actor can always answer. If the one prompt of
+//! a one-shot reviewer brings no usable answer, the actor starts a second process.
 
 use super::{
     PoolMessage,

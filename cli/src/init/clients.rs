@@ -4,7 +4,7 @@
 use super::{
     edit::Fragment,
     file_change::{InitTarget, Kind},
-    self_command::{SelfCommand, find_in_path},
+    own_command_line::{OwnCommandLine, find_in_path},
 };
 use crate::atomic_files::FileMode;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ impl Client {
     pub(super) fn server(
         self,
         dirs: &SettingsDirs,
-        command: &SelfCommand,
+        command: &OwnCommandLine,
         url: Option<&str>,
         role: AgentRole,
     ) -> InitTarget {
@@ -156,7 +156,7 @@ impl Client {
         InitTarget { user_level_path, mode, ..InitTarget::new(self.server_file(dirs), Kind::Server, vec![fragment]) }
     }
 
-    fn entry(self, command: &SelfCommand, url: Option<&str>, role: AgentRole) -> Value {
+    fn entry(self, command: &OwnCommandLine, url: Option<&str>, role: AgentRole) -> Value {
         let mut entry = match (url, self) {
             (None, _) => {
                 let role = role.as_option().into_iter().flat_map(|role| ["--role", role]);
@@ -189,7 +189,7 @@ impl Client {
     pub(super) fn hooks(
         self,
         dirs: &SettingsDirs,
-        command: &SelfCommand,
+        command: &OwnCommandLine,
         start: bool,
         role: AgentRole,
     ) -> Option<InitTarget> {

@@ -3,7 +3,7 @@
 use super::{
     edit::{BlockPosition, Fragment, MarkedBlock, SHELL_BEGIN},
     file_change::{InitTarget, Kind},
-    self_command::SelfCommand,
+    own_command_line::OwnCommandLine,
 };
 use crate::atomic_files;
 use git::UserRepo;
@@ -50,8 +50,11 @@ pub(super) async fn plan(repo: &UserRepo, options: &[String], fail_closed: bool)
     }
     // Hooks inside the work tree are shared with other machines.
     let is_shared = dir.starts_with(repo.root()) && !dir.starts_with(repo.root().join(".git"));
-    let command =
-        if is_shared { SelfCommand::portable(options)? } else { SelfCommand::absolute(&with_data_dir(options)?)? };
+    let command = if is_shared {
+        OwnCommandLine::portable(options)?
+    } else {
+        OwnCommandLine::absolute(&with_data_dir(options)?)?
+    };
     for hook in HOOKS {
         let path = dir.join(hook.name);
         match inspect(&path, &dir) {
@@ -148,7 +151,7 @@ fn chain(name: &str) -> String {
     format!("if [ -x \"$(dirname \"$0\")/{name}.local\" ]; then exec \"$(dirname \"$0\")/{name}.local\" \"$@\"; fi\n")
 }
 
-fn target(hook: Hook, path: PathBuf, chains: bool, command: &SelfCommand, fail_closed: bool) -> InitTarget {
+fn target(hook: Hook, path: PathBuf, chains: bool, command: &OwnCommandLine, fail_closed: bool) -> InitTarget {
     let mut body = script(hook, command, fail_closed);
     if chains {
         body.push_str(&chain(hook.name));
@@ -160,7 +163,7 @@ fn target(hook: Hook, path: PathBuf, chains: bool, command: &SelfCommand, fail_c
     }
 }
 
-fn script(hook: Hook, command: &SelfCommand, fail_closed: bool) -> String {
+fn script(hook: Hook, command: &OwnCommandLine, fail_closed: bool) -> String {
     let (name, options) = (hook.name, command.shell_options());
     let mut lines = Vec::new();
     if command.is_absolute() {

@@ -1,5 +1,5 @@
 use super::{HOOKS, HookState, inspect, is_shell, script};
-use crate::init::self_command::SelfCommand;
+use crate::init::own_command_line::OwnCommandLine;
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 #[test]
@@ -49,7 +49,7 @@ fn managed_and_foreign_hooks_are_recognized() {
 #[test]
 fn the_installed_scripts() {
     let command =
-        SelfCommand { program: "/opt/a b/countersign".into(), options: vec!["--data-dir".into(), "/d".into()] };
+        OwnCommandLine { program: "/opt/a b/countersign".into(), options: vec!["--data-dir".into(), "/d".into()] };
     let texts = HOOKS.map(|hook| script(hook, &command, hook.name == "pre-push"));
     insta::assert_snapshot!("scripts", texts.join("--------\n"));
 }

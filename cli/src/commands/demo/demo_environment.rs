@@ -25,10 +25,10 @@ pub fn total(prices: &[u32]) -> u32 {
 
 /// The files of the first commit.
 const FILES: [(&str, &str); 5] = [
-    ("README.md", include_str!("shop/README.md")),
-    ("src/cart.rs", include_str!("shop/cart.rs")),
-    ("src/checkout.rs", include_str!("shop/checkout.rs")),
-    ("src/legacy_prices.rs", include_str!("shop/legacy_prices.rs")),
+    ("README.md", include_str!("sample_repository/README.md")),
+    ("src/cart.rs", include_str!("sample_repository/cart.rs")),
+    ("src/checkout.rs", include_str!("sample_repository/checkout.rs")),
+    ("src/legacy_prices.rs", include_str!("sample_repository/legacy_prices.rs")),
     (PRICE_FILE, PRICES),
 ];
 

@@ -17,15 +17,15 @@ use domain::{
     verdict::{ReviewMetrics, Verdict},
 };
 
-const README: &str = include_str!("shop/README.md");
+const README: &str = include_str!("sample_repository/README.md");
 const STORAGE_FILE: &str = "src/storage.rs";
-const STORAGE_1: &str = include_str!("shop/storage_round_1.rs");
-const STORAGE_2: &str = include_str!("shop/storage_round_2.rs");
-const STORAGE_COUNTER_PATCH: &str = include_str!("shop/storage_counter_patch.rs");
+const STORAGE_1: &str = include_str!("sample_repository/storage_round_1.rs");
+const STORAGE_2: &str = include_str!("sample_repository/storage_round_2.rs");
+const STORAGE_COUNTER_PATCH: &str = include_str!("sample_repository/storage_counter_patch.rs");
 const CHECKOUT_FILE: &str = "src/checkout.rs";
-const CHECKOUT: &str = include_str!("shop/checkout_with_card.rs");
-const CARD: &str = include_str!("shop/card.rs");
-const PLAN: &str = include_str!("shop/plan.md");
+const CHECKOUT: &str = include_str!("sample_repository/checkout_with_card.rs");
+const CARD: &str = include_str!("sample_repository/card.rs");
+const PLAN: &str = include_str!("sample_repository/plan.md");
 
 const FORMAT_PRICE: &str = "
 /// The price with two decimals, such as `12.05`.
@@ -109,7 +109,7 @@ impl<'a> Scenes<'a> {
     /// Sent back by the broker.
     async fn does_not_apply(&self) -> Result<(), CliError> {
         let intent = "Prices are in dollars";
-        let diff = include_str!("shop/does_not_apply.diff");
+        let diff = include_str!("sample_repository/does_not_apply.diff");
         let request = CreateReviewRequest { diff: Some(diff.to_owned()), ..Default::default() };
         let review = self.agent("builder").propose(intent, request).await?;
         self.step("builder", &format!("proposes {review}: {intent}")).await?;
@@ -249,7 +249,8 @@ impl<'a> Scenes<'a> {
     async fn waiting(&self) -> Result<(), CliError> {
         let intent = "Run the tests after every push";
         let script = "#!/bin/sh\nset -eu\ncargo test --workspace\n";
-        let changes = [(".github/workflows/ci.yml", include_str!("shop/ci.yml")), ("scripts/test.sh", script)];
+        let changes =
+            [(".github/workflows/ci.yml", include_str!("sample_repository/ci.yml")), ("scripts/test.sh", script)];
         let request = CreateReviewRequest {
             diff: Some(self.sandbox.diff(&changes).await?),
             description: Some("So far the tests run only on my machine.".to_owned()),

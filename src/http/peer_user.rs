@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 /// The other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "each system has a part of the answers")]
-pub(super) enum LocalPeer {
+pub(super) enum PeerUser {
     /// A process of the broker's own user; the socket has this inode.
     OwnUser { inode: u32 },
     /// A process of this user.
@@ -21,21 +21,21 @@ pub(super) enum LocalPeer {
 
 /// The user of the socket at `remote` that is connected with `own`. The connection must still exist after this call, or the
 /// answer may be about another one with the same addresses.
-pub(super) fn find(own: SocketAddr, remote: SocketAddr) -> LocalPeer {
+pub(super) fn find(own: SocketAddr, remote: SocketAddr) -> PeerUser {
     #[cfg(target_os = "linux")]
     {
-        linux::find(own, remote).unwrap_or(LocalPeer::Unseen)
+        linux::find(own, remote).unwrap_or(PeerUser::Unseen)
     }
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (own, remote);
-        LocalPeer::Unsupported
+        PeerUser::Unsupported
     }
 }
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::LocalPeer;
+    use super::PeerUser;
     use netlink_packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
     use netlink_packet_sock_diag::{
         SockDiagMessage,
@@ -54,7 +54,7 @@ mod linux {
     /// A larger answer has attributes that were not asked for.
     const MAX_ANSWER_BYTES: usize = 8192;
 
-    pub(super) fn find(own: SocketAddr, remote: SocketAddr) -> Option<LocalPeer> {
+    pub(super) fn find(own: SocketAddr, remote: SocketAddr) -> Option<PeerUser> {
         // A client that connects to an IPv4 address of a socket for both has an IPv4 socket.
         let (own_ip, remote_ip) = (own.ip().to_canonical(), remote.ip().to_canonical());
         let family = match remote_ip {
@@ -85,11 +85,11 @@ mod linux {
         (is_it && is_connected && found.inode != 0).then(|| of_user(found.uid, found.inode))
     }
 
-    fn of_user(uid: u32, inode: u32) -> LocalPeer {
+    fn of_user(uid: u32, inode: u32) -> PeerUser {
         if uid == nix::unistd::geteuid().as_raw() && uid != UNKNOWN_UID {
-            LocalPeer::OwnUser { inode }
+            PeerUser::OwnUser { inode }
         } else {
-            LocalPeer::OtherUser { uid }
+            PeerUser::OtherUser { uid }
         }
     }
 
@@ -118,5 +118,5 @@ mod linux {
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
-#[path = "local_peer_tests.rs"]
+#[path = "peer_user_tests.rs"]
 mod tests;

@@ -9,13 +9,13 @@ const NAME: &str = "countersign";
 
 /// The program, by name or by absolute path, and its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SelfCommand {
+pub(super) struct OwnCommandLine {
     pub program: String,
     /// Options that select the broker, if it is not the default one.
     pub options: Vec<String>,
 }
 
-impl SelfCommand {
+impl OwnCommandLine {
     /// For files that are shared between machines: the name, if PATH contains the program.
     pub(super) fn portable(options: &[String]) -> std::io::Result<Self> {
         match find_in_path(NAME) {

@@ -1,4 +1,4 @@
-use super::{LocalPeer, find};
+use super::{PeerUser, find};
 use nix::unistd::geteuid;
 use std::{
     net::{SocketAddr, TcpListener, TcpStream},
@@ -13,7 +13,7 @@ fn pair(listener: &TcpListener) -> (TcpStream, TcpStream) {
     (listener.accept().unwrap().0, client)
 }
 
-fn peer_of(own_end: &TcpStream) -> LocalPeer {
+fn peer_of(own_end: &TcpStream) -> PeerUser {
     find(own_end.local_addr().unwrap(), own_end.peer_addr().unwrap())
 }
 
@@ -39,7 +39,7 @@ fn a_socket_of_the_own_user_is_recognised_on_every_kind_of_loopback_address() {
         let client = TcpStream::connect(SocketAddr::new(connect.parse().unwrap(), port)).unwrap();
         let (own_end, _) = listener.accept().unwrap();
         let peer = peer_of(&own_end);
-        assert!(matches!(peer, LocalPeer::OwnUser { inode } if inode != 0), "{listen} {connect}: {peer:?}");
+        assert!(matches!(peer, PeerUser::OwnUser { inode } if inode != 0), "{listen} {connect}: {peer:?}");
         drop(client);
     }
 }
@@ -53,7 +53,7 @@ fn a_socket_of_another_user_is_recognised() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut other = connect_as(12_345, listener.local_addr().unwrap());
     let (own_end, _) = listener.accept().unwrap();
-    assert_eq!(peer_of(&own_end), LocalPeer::OtherUser { uid: 12_345 });
+    assert_eq!(peer_of(&own_end), PeerUser::OtherUser { uid: 12_345 });
     drop(other.stdin.take());
     other.wait().unwrap();
 }
@@ -63,17 +63,17 @@ fn a_closed_socket_belongs_to_no_user() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (own_end, client) = pair(&listener);
     client.shutdown(std::net::Shutdown::Write).unwrap();
-    assert!(matches!(peer_of(&own_end), LocalPeer::OwnUser { .. }), "half closed");
+    assert!(matches!(peer_of(&own_end), PeerUser::OwnUser { .. }), "half closed");
     // The kernel keeps the socket for a while and reports it as root's.
     drop(client);
-    assert_eq!(peer_of(&own_end), LocalPeer::Unseen);
+    assert_eq!(peer_of(&own_end), PeerUser::Unseen);
 }
 
 #[test]
 fn a_listener_at_the_address_of_the_peer_does_not_count() {
     let (listener, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
     let found = find(listener.local_addr().unwrap(), other.local_addr().unwrap());
-    assert_eq!(found, LocalPeer::Unseen);
+    assert_eq!(found, PeerUser::Unseen);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_lookup_does_not_slow_down_with_the_number_of_sockets() {
     let time = |own_end: &TcpStream| {
         let once = |_| {
             let began = Instant::now();
-            assert!(matches!(peer_of(own_end), LocalPeer::OwnUser { .. }));
+            assert!(matches!(peer_of(own_end), PeerUser::OwnUser { .. }));
             began.elapsed()
         };
         (0..200).map(once).min().unwrap()
