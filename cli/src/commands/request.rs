@@ -350,7 +350,8 @@ async fn new_change(caller: &Caller, review: &ReviewStatusResponse) -> Result<Cr
 async fn submit(caller: &Caller, request: &CreateReviewRequest, wait: &WaitArgs) -> Result<(), CliError> {
     let client = &caller.client;
     let submitted = client.execute::<CreateReview>(request).await?;
-    let next = || review::waiting_on(&submitted.head.waiting_on) + &review::next(&submitted.head);
+    let next =
+        || review::waiting_on(&submitted.head.waiting_on) + &review::next(&submitted.head, submitted.diff.has_diff);
     let Some(limit) = wait.wait else {
         print(client.json, &submitted, |submitted| render(submitted, client) + &next())?;
         remark_if_alone(caller, &submitted).await;

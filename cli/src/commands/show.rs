@@ -92,7 +92,7 @@ fn render(details: &ReviewDetails) -> String {
     for (title, section) in sections.into_iter().filter(|(_, section)| !section.is_empty()) {
         let _ = write!(out, "{}{section}", review::heading(title));
     }
-    out + &review::next(&review.head)
+    out + &review::next(&review.head, review.state.diff.has_diff)
 }
 
 fn verdict(given: &Iteration) -> String {

@@ -22,7 +22,10 @@ use std::fmt::Write as _;
 
 /// The status of a review in a few lines.
 pub(crate) fn status(review: &ReviewStatusResponse) -> String {
-    head(review, None) + &decision(review) + &waiting_on(&review.head.waiting_on) + &next(&review.head)
+    head(review, None)
+        + &decision(review)
+        + &waiting_on(&review.head.waiting_on)
+        + &next(&review.head, review.state.diff.has_diff)
 }
 
 /// `R-12  ▲ changes requested  round 2`, the intent, and the origin of the change.
@@ -174,7 +177,7 @@ pub(crate) fn party(turn: &Turn) -> String {
 }
 
 /// The commands that are possible now, for those who must act or for those who wait.
-pub(crate) fn next(head: &ReviewHead) -> String {
+pub(crate) fn next(head: &ReviewHead, has_diff: bool) -> String {
     let has_turn =
         |who: Authority, tool: TurnTool| head.waiting_on.iter().any(|turn| turn.who == who && turn.tool == tool);
     let has_counter_patch = has_turn(Authority::Proposer, TurnTool::AcceptCounterPatch);
@@ -203,7 +206,11 @@ pub(crate) fn next(head: &ReviewHead) -> String {
             ];
             if has_counter_patch { steps } else { &steps[1..] }
         }
-        Status::Approved => &[("close #", "once exactly this content has landed")],
+        Status::Approved if has_diff => &[
+            ("land #", "to make it the next commit of its branch, and close the review"),
+            ("close #", "if exactly this content has landed in another way"),
+        ],
+        Status::Approved => &[("close #", "nothing else is left to do")],
         Status::Rejected | Status::Cancelled => &[("close #", "nothing else is left to do")],
         Status::Closed => return String::new(),
     };

@@ -18,7 +18,7 @@ export function LiveDot() {
           : (["○", "text-bad", seconds === null ? "offline" : `offline · next try in ${seconds} s`] as const);
   return (
     <Press
-      className="flex items-center gap-2 rounded px-2 py-1 text-left text-xs text-dim hover:bg-hover hover:text-text md:px-3"
+      className="flex items-center gap-2 rounded px-2 py-1 text-left text-xs whitespace-nowrap text-dim hover:bg-hover hover:text-text md:px-3"
       onPress={() => socket.setPaused(!live.isPaused)}
       aria-label={`${words}. ${live.isPaused ? "Continue live updates" : "Pause live updates"}`}
     >

@@ -20,7 +20,7 @@ export function CliLine({ line }: { line: string }) {
         {line}
       </code>
       {canCopy && (
-        <Press onPress={copy} className="rounded-sm px-1 hover:bg-hover hover:text-text" aria-label={`Copy ${line}`}>
+        <Press onPress={copy} className="rounded-sm px-1 whitespace-nowrap hover:bg-hover hover:text-text" aria-label={`Copy ${line}`}>
           {copied === "yes" ? "copied" : copied === "failed" ? "select it to copy" : "copy"}
         </Press>
       )}
