@@ -17,6 +17,7 @@ mod projects;
 mod proposal_files;
 mod proposals;
 mod review_lists;
+mod review_view;
 mod reviewer_pool;
 mod reviews;
 mod sign_in;

@@ -16,6 +16,7 @@ use crate::{
     input_validation::{self, PATH, Text, TextKind::Name, command_texts},
     mailbox::{ActorSlot, Mailbox},
     metrics::Metrics,
+    past_reviews::PastReviews,
     review::CommandOutcome,
     reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
     submission::{Changes, Submissions, check_persona_or_person, check_seat_name, verdict_in_message},
@@ -30,7 +31,7 @@ use domain::{
     ids::{ReviewId, ReviewNumber},
     persona::{Mode, Persona},
     query_types::{ConventionsFile, EventOrder, GroupBy},
-    review::{AddMessage, Command, DiffSide, Proposer, Review, Seat, transition},
+    review::{AddMessage, Command, DiffSide, PastReview, Proposer, Review, Seat, transition},
     stats::Stats,
     time::Timestamp,
     verdict::VerdictRequest,
@@ -63,6 +64,7 @@ struct Inner {
     calls: Semaphore,
     waiters: Semaphore,
     lists: SharedLists,
+    past_reviews: PastReviews,
     stats_queue: Semaphore,
     stats_turn: Semaphore,
     wall_offset: WallOffset,
@@ -81,6 +83,7 @@ impl Broker {
             calls: Semaphore::new(limits.calls_in_flight),
             waiters: Semaphore::new(limits.waiters),
             lists: SharedLists::default(),
+            past_reviews: PastReviews::default(),
             stats_queue: Semaphore::new(STATS_QUEUED),
             stats_turn: Semaphore::new(1),
             wall_offset: WallOffset::default(),
@@ -235,6 +238,23 @@ impl Broker {
         }
     }
 
+    /// The review as it was after its event `at`, one of those that `review` has.
+    pub async fn past_review(&self, review: &Review, at: u64) -> Answer<PastReview> {
+        let _call = self.admit()?;
+        let past = match (1..=review.version).contains(&at) {
+            true => self.0.past_reviews.find(self.reader(), review.number, at).await?,
+            false => None,
+        };
+        let refused = || {
+            let problem = format!(
+                "is {at}, but {} has the events 1 to {}: give the version of one in get_review_timeline",
+                review.number, review.version
+            );
+            BrokerError::InvalidArgument { field: "at", problem }
+        };
+        past.ok_or_else(refused)
+    }
+
     pub async fn content(&self, hash: &ContentHash) -> Answer<Arc<Content>> {
         self.0.shared.find_content(hash).await
     }
@@ -271,11 +291,22 @@ impl Broker {
         cursor: Option<&str>,
         limit: Option<u32>,
     ) -> Answer<Page<ListedFinding>> {
+        let (before, limit) = self.findings_page(filter, cursor, limit)?;
+        Ok(self.reader().list_findings(filter, before, limit).await?)
+    }
+
+    /// Checks the arguments of a page of findings: the finding before which it starts, and its length.
+    pub fn findings_page(
+        &self,
+        filter: &FindingFilter,
+        cursor: Option<&str>,
+        limit: Option<u32>,
+    ) -> Answer<(Option<i64>, u32)> {
         let limits = &self.0.shared.settings.limits;
         let limit = input_validation::page(limits, limit)?;
         let (persona, file) = (filter.persona.as_ref(), filter.file.as_ref());
         input_validation::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
-        Ok(self.reader().list_findings(filter, parse_cursor(cursor)?, limit).await?)
+        Ok((parse_cursor(cursor)?, limit))
     }
 
     /// Events of the log by filter. A page may be short or empty although more pages follow.

@@ -23,6 +23,7 @@ mod input_validation;
 mod lease_wakeups;
 mod mailbox;
 pub mod metrics;
+mod past_reviews;
 mod registered_projects;
 mod review;
 pub mod reviewer_pool;

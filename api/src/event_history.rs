@@ -24,6 +24,9 @@ pub struct TimelineRequest {
     pub cursor: Option<String>,
     /// Your own id. It renews your claim of the review.
     pub caller_id: Option<String>,
+    /// Only events up to this version. Default: all.
+    #[schemars(range(min = 1))]
+    pub at: Option<u64>,
 }
 
 #[skip_serializing_none]

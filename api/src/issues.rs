@@ -48,6 +48,9 @@ pub struct ListIssuesRequest {
     pub cursor: Option<String>,
     /// Your own id. With review_id it renews your claim of that review.
     pub caller_id: Option<String>,
+    /// With review_id: the issues as they were after this event of the review, its version in get_review_timeline.
+    #[schemars(range(min = 1))]
+    pub at: Option<u64>,
 }
 
 #[skip_serializing_none]

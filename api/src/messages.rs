@@ -59,6 +59,9 @@ pub struct DiscussionRequest {
     pub round: Option<u32>,
     /// The next_cursor of the previous page, with an unchanged round.
     pub cursor: Option<String>,
+    /// The review as it was after this event: its version in get_review_timeline. Default: as it is now.
+    #[schemars(range(min = 1))]
+    pub at: Option<u64>,
     /// Your own id. Reading renews your claim. Optional.
     pub caller_id: Option<String>,
 }

@@ -22,6 +22,9 @@ pub struct FileRequest {
     pub content: Option<ContentChoice>,
     /// Only this content: if the requested content has another hash, the call is refused as stale_content.
     pub content_hash: Option<ContentHash>,
+    /// The review as it was after this event: its version in get_review_timeline. Default: as it is now.
+    #[schemars(range(min = 1))]
+    pub at: Option<u64>,
 }
 
 /// Response of get_file.

@@ -42,6 +42,9 @@ pub struct ProposalRequest {
     pub verdict: Option<u64>,
     /// The next_cursor of the previous page, with unchanged other arguments.
     pub cursor: Option<String>,
+    /// The review as it was after this event: its version in get_review_timeline. Default: as it is now.
+    #[schemars(range(min = 1))]
+    pub at: Option<u64>,
     /// Leave out this many of affected_files: the next_files_from of the previous response.
     pub files_from: Option<usize>,
     /// Your own id. Optional.

@@ -94,6 +94,9 @@ pub struct ReviewStatusRequest {
     /// With wait, the role you act in: "operator" also ends the wait when an operator must act. Default: the role of your
     /// token or endpoint, else proposer and reviewer.
     pub role: Option<Authority>,
+    /// The review as it was after this event: its version in get_review_timeline. Default: as it is now.
+    #[schemars(range(min = 1))]
+    pub at: Option<u64>,
 }
 
 /// How many messages a review has, and which are new to the caller.

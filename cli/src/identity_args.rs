@@ -92,7 +92,12 @@ impl Caller {
     }
 
     pub(crate) async fn review(&self, review_id: String) -> Result<ReviewStatusResponse, CliError> {
-        let request = ReviewStatusRequest { review_id, caller_id: self.reading_name(), ..Default::default() };
+        self.review_at(review_id, None).await
+    }
+
+    /// The review as it is, or as it was after the event `at`.
+    pub(crate) async fn review_at(&self, review_id: String, at: Option<u64>) -> Result<ReviewStatusResponse, CliError> {
+        let request = ReviewStatusRequest { review_id, at, caller_id: self.reading_name(), ..Default::default() };
         self.client.execute::<GetReviewStatus>(&request).await
     }
 

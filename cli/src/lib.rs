@@ -59,7 +59,7 @@ pub enum Command {
     /// List reviews
     List(list::Args),
     /// Show everything about one review
-    Show(watch_option::WatchArgs),
+    Show(show::ShowArgs),
     /// Show the status of one review, or without REVIEW that of the broker
     Status(watch_option::WatchArgs),
     /// Wait until a review is decided; the exit code is the outcome

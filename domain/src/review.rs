@@ -3,6 +3,7 @@
 
 mod command;
 mod event;
+mod past;
 mod reply;
 mod seat;
 mod target;
@@ -16,6 +17,7 @@ pub use event::{
     Anchored, ClaimEndReason, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, LoggedEvent,
     Proposed, Requeued, RequeuedSeat, VerdictGiven,
 };
+pub use past::{PastReview, PastRound};
 pub use reply::{Refusal, Reply};
 pub use seat::{
     Answered, Asked, Claim, CounterPatch, LastMessage, LastVerdict, PatchStatus, Reservation, Reviewed, Seat,
@@ -292,6 +294,13 @@ pub struct Review {
     pub updated_at: Timestamp,
 }
 
+/// A review up to one of its versions. What later versions have added is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReviewVersion {
+    pub number: ReviewNumber,
+    pub version: u64,
+}
+
 /// When a review reached what statistics count, and how long it was in its statuses before the present one.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -337,6 +346,10 @@ pub struct Decision {
 }
 
 impl Review {
+    pub const fn at_version(&self) -> ReviewVersion {
+        ReviewVersion { number: self.number, version: self.version }
+    }
+
     /// The broker requested changes because the diff does not apply.
     pub fn auto_rejected(&self) -> bool {
         self.status == Status::ChangesRequested && self.decision.as_ref().is_some_and(|d| d.by == VALIDATOR)

@@ -35,8 +35,11 @@ const NOT_FOR_AGENTS: &[(OperationId, &[&str])] = &[
     (OperationId::CreateReview, &["personas", "skip_diff_validation"]),
     (OperationId::AddMessage, &["metadata"]),
     (OperationId::CloseReview, &["closer_role"]),
-    (OperationId::GetProposal, &["content_hash"]),
-    (OperationId::GetReviewStatus, &["role"]),
+    (OperationId::GetProposal, &["content_hash", "at"]),
+    (OperationId::GetReviewStatus, &["role", "at"]),
+    (OperationId::GetDiscussion, &["at"]),
+    (OperationId::ListIssues, &["at"]),
+    (OperationId::GetReviewTimeline, &["at"]),
 ];
 
 fn describe(operation: OperationId, endpoint: Endpoint, placeholders: &Placeholders) -> Tool {

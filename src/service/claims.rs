@@ -68,7 +68,7 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
     let seat = reply.seat(&review);
     let mut response = ClaimResponse::new(&review, &content, seat);
     if let (Some(re_review), Some(last_act)) = (&mut response.re_review, seat.and_then(|seat| seat.last_act)) {
-        let page = broker.reader().list_messages(review.number, None, last_act, MAX_MESSAGES_READ).await?;
+        let page = broker.reader().list_messages(review.at_version(), None, last_act, MAX_MESSAGES_READ).await?;
         let concerns = |message: &Message| message.persona.is_none() || message.persona == response.seat;
         let mut messages: Vec<_> = page.items.into_iter().filter(concerns).map(shortened).collect();
         re_review.messages = messages.split_off(messages.len().saturating_sub(MAX_NEW_MESSAGES));

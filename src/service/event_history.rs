@@ -175,11 +175,10 @@ pub(super) async fn timeline(call: &Call<'_>, request: TimelineRequest) -> Resul
         None => 0,
     };
     let name = call.authz.identity_for("caller_id", request.caller_id)?;
-    let id = call.resolve(&request.review_id).await?;
-    let review = call.broker.review(id).await?;
-    call.touch(&review, name.as_deref()).await;
+    let review = call.view(&request.review_id, request.at, name.as_deref()).await?;
     let _call = call.broker.admit()?;
-    let records = call.broker.reader().list_timeline(review.number, after, MAX_EVENTS).await?;
+    let mut records = call.broker.reader().list_timeline(review.number, after, MAX_EVENTS).await?;
+    records.retain(|record| record.event.review().is_none_or(|(.., version)| version <= review.version));
     let (mut left, mut events) = (call.service.settings.page_chars, Vec::new());
     for record in &records {
         let Some((round, event)) = timeline_event(record) else { continue };

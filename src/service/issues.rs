@@ -4,6 +4,7 @@ use super::{Call, error::CallError, pagination::rows_that_fit};
 use actors::credentials::Scope;
 use api::{
     ErrorBody,
+    decode::Malformed,
     issues::{Issue, ListIssuesRequest, ListIssuesResponse, UpdateIssueRequest, UpdateIssueResponse},
 };
 use domain::{
@@ -14,16 +15,18 @@ use store::FindingFilter;
 
 pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<ListIssuesResponse, CallError> {
     let name = call.authz.identity_for("caller_id", request.caller_id)?;
-    let review = match &request.review_id {
-        Some(given) => {
-            let review = call.broker.review(call.resolve(given).await?).await?;
-            call.touch(&review, name.as_deref()).await;
-            Some(review.number)
+    let view = match &request.review_id {
+        Some(given) => Some(call.view(given, request.at, name.as_deref()).await?),
+        None if request.at.is_some() => {
+            return Err(
+                Malformed::missing("review_id", "required with at, the version of an event of one review").into()
+            );
         }
-        None => call.authz.scope().and_then(Scope::only_review),
+        None => None,
     };
+    let only_review = || call.authz.scope().and_then(Scope::only_review);
     let filter = FindingFilter {
-        review,
+        review: view.as_ref().map(|view| view.number).or_else(only_review),
         number: request.issue_id.as_deref().map(|given| parse_number("issue_id", given)).transpose()?,
         status: request.status,
         severity: request.severity,
@@ -34,7 +37,11 @@ pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<
     };
     let mut limit = request.limit;
     loop {
-        let page = call.broker.findings(&filter, request.cursor.as_deref(), limit).await?;
+        let cursor = request.cursor.as_deref();
+        let page = match &view {
+            Some(view) => view.findings(&filter, cursor, limit).await?,
+            None => call.broker.findings(&filter, cursor, limit).await?,
+        };
         let issues = page.items.iter().map(|row| Issue::with_review(&row.finding, row.review, row.number)).collect();
         let response = ListIssuesResponse { issues, next_cursor: page.next_cursor };
         match rows_that_fit(page.items.len(), &response, call.service.settings.page_chars)? {

@@ -113,14 +113,12 @@ pub(super) async fn list(call: &Call<'_>, request: DiscussionRequest) -> Result<
         None => DiscussionCursor { after: None, skip: 0 },
     };
     let name = call.authz.identity_for("caller_id", request.caller_id)?;
-    let id = call.resolve(&request.review_id).await?;
-    let review = call.broker.review(id).await?;
-    call.touch(&review, name.as_deref()).await;
+    let review = call.view(&request.review_id, request.at, name.as_deref()).await?;
     if let Some(round) = request.round {
         check_round(&review, round)?;
     }
     let after = cursor.after.unwrap_or(0);
-    let page = call.broker.reader().list_messages(review.number, request.round, after, MAX_MESSAGES).await?;
+    let page = review.messages(request.round, after, MAX_MESSAGES).await?;
     let mut left = call.service.settings.page_chars;
     let (mut messages, mut is_cut) = (Vec::new(), false);
     for message in &page.items {

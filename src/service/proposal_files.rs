@@ -1,6 +1,6 @@
 //! The operation that reads a file of a proposal, before or after its change.
 
-use super::{Call, check_round, error::CallError, proposals::ChosenContent, require_text};
+use super::{Call, check_round, error::CallError, proposals::ChosenContent, require_text, review_view::ReviewView};
 use api::{
     ErrorBody, ErrorCode,
     proposal_files::{FileRequest, FileResponse},
@@ -21,14 +21,13 @@ const MAX_LISTED_PATHS: usize = 20;
 
 pub(super) async fn get(call: &Call<'_>, request: FileRequest) -> Result<FileResponse, CallError> {
     require_text("path", &request.path)?;
-    let id = call.resolve(&request.review_id).await?;
-    let review = call.broker.review(id).await?;
+    let review = ReviewView::load(&call.broker, call.resolve(&request.review_id).await?, request.at).await?;
     let round = request.round.unwrap_or(review.round.number);
     check_round(&review, round)?;
     let FileRequest { path, side, .. } = request;
     let wanted =
         ProposalRequest { content: request.content, content_hash: request.content_hash, ..ProposalRequest::default() };
-    let has_patch = call.broker.reader().find_last_counter_patch(review.number, round, None).await?.is_some();
+    let has_patch = review.last_counter_patch(round, None).await?.is_some();
     let chosen = ChosenContent::find(&review, round, &wanted, has_patch, &call.broker).await?;
     let content = chosen.content();
     let file = find_file(content, &path)?;

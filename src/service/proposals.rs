@@ -10,6 +10,7 @@ use super::{
     claims::ignored_files,
     error::CallError,
     pagination::{TextStream, json_chars},
+    review_view::ReviewView,
 };
 use actors::{Broker, BrokerError, credentials::Scope};
 use api::{
@@ -41,7 +42,7 @@ const FIRST_VERDICT_VERSION: u64 = 3;
 pub(super) async fn get(call: &Call<'_>, mut request: ProposalRequest) -> Result<ProposalResponse, CallError> {
     request.caller_id = call.authz.identity_for("caller_id", request.caller_id)?;
     let id = call.resolve(&request.review_id).await?;
-    let name = request.caller_id.clone();
+    let name = request.caller_id.clone().filter(|_| request.at.is_none());
     let response = load(call.service, id, request).await?;
     if name.is_some() {
         call.touch(&*call.broker.review(id).await?, name.as_deref()).await;
@@ -63,30 +64,29 @@ impl Service {
 
 async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Result<ProposalResponse, CallError> {
     let broker = &service.broker;
-    let review = broker.review(id).await?;
+    let review = ReviewView::load(broker, id, request.at).await?;
     let round = request.round.unwrap_or(review.round.number);
     let is_unread = review.version < FIRST_VERDICT_VERSION && review.decision.is_none();
     check_round(&review, round)?;
-    let (number, reader) = (review.number, broker.reader());
     let (patch, iterations) = if is_unread {
         (None, Vec::new())
     } else {
-        let verdicts = reader.list_verdicts(number, round, MAX_ITERATIONS).await?;
-        (reader.find_last_counter_patch(number, round, None).await?, verdicts)
+        let verdicts = review.verdicts(round, MAX_ITERATIONS).await?;
+        (review.last_counter_patch(round, None).await?, verdicts)
     };
     let chosen = ChosenContent::find(&review, round, &request, patch.is_some(), broker).await?;
     let (hash, content) = (&chosen.hash, chosen.content());
     let patch = match &request.persona {
         Some(persona) => {
             check_persona(broker, &review, persona)?;
-            reader.find_last_counter_patch(number, round, Some(persona)).await?
+            review.last_counter_patch(round, Some(persona)).await?
         }
         None => patch,
     };
     let last_verdict: Option<LastVerdict> = if round == review.round.number {
         review.decision.clone().map(|decision| (decision.verdict, decision.by, decision.reason))
     } else {
-        reader.find_last_vote(number, round).await?.map(|vote| (vote.verdict, vote.reviewer_id, vote.reason))
+        review.last_vote(round).await?.map(|vote| (vote.verdict, vote.reviewer_id, vote.reason))
     };
     let patch = patch.as_ref();
     let reason = match request.verdict {
@@ -110,7 +110,7 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
         details.files = Files::starting_at(content, request.files_from.unwrap_or(0));
         details.iterations = iterations.into_iter().map(shorten_texts).collect();
         if !is_unread {
-            details.effort = Effort::total(reader.list_review_costs(number).await?);
+            details.effort = Effort::total(review.costs().await?);
         }
         let caller = request.caller_id.as_deref();
         let seat = caller.and_then(|caller| review.seats.iter().find(|seat| seat.is_held_by(caller)));
@@ -166,13 +166,13 @@ pub(crate) struct FullCounterPatch {
 pub(super) async fn counter_patch(call: &Call<'_>, request: ProposalRequest) -> Result<FullCounterPatch, CallError> {
     call.authz.identity_for("caller_id", request.caller_id)?;
     let id = call.resolve(&request.review_id).await?;
-    let (broker, review) = (&call.broker, call.broker.review(id).await?);
+    let (broker, review) = (&call.broker, ReviewView::load(&call.broker, id, request.at).await?);
     let round = request.round.unwrap_or(review.round.number);
     check_round(&review, round)?;
     if let Some(persona) = &request.persona {
         check_persona(broker, &review, persona)?;
     }
-    let found = broker.reader().find_last_counter_patch(review.number, round, request.persona.as_deref()).await?;
+    let found = review.last_counter_patch(round, request.persona.as_deref()).await?;
     let none = || {
         let seat = request.persona.map_or(String::new(), |persona| format!(" from the seat {persona}"));
         let error = format!("there is no counter-patch{seat} in round {round} of {}", review.number);
@@ -194,7 +194,7 @@ async fn reason_of_verdict(broker: &Broker, review: &Review, version: u64) -> Re
         LogEntry::Review { .. } | LogEntry::Pool(_) => None,
     });
     match recorded {
-        Some(Event::VerdictGiven(given)) => Ok(given.reason.unwrap_or_default()),
+        Some(Event::VerdictGiven(given)) if version <= review.version => Ok(given.reason.unwrap_or_default()),
         Some(_) | None => {
             let problem = "names no verdict of this review; give the version of one in get_review_timeline";
             Err(ErrorBody::invalid("verdict", problem).into())

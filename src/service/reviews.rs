@@ -1,6 +1,6 @@
 //! Operations that create, revise, wait for, close and cancel reviews, and accept or reject their counter-patches.
 
-use super::{Call, error::CallError, require_text};
+use super::{Call, error::CallError, require_text, review_view::refuse_with_at};
 use actors::{Broker, CommandOutcome};
 use api::{
     ErrorBody, client_repo_header,
@@ -100,9 +100,20 @@ fn client_repo(call: &Call<'_>) -> Result<Option<ClientRepo>, ErrorBody> {
 }
 
 pub(super) async fn status(call: &Call<'_>, request: ReviewStatusRequest) -> Result<ReviewStatusResponse, CallError> {
+    let others = [
+        ("wait", request.wait == Some(true)),
+        ("since", request.since.is_some()),
+        ("timeout_seconds", request.timeout_seconds.is_some()),
+    ];
+    refuse_with_at(request.at, &others)?;
     let wait = call.wait(request.since, request.timeout_seconds)?;
     let name = call.authz.identity_for("caller_id", request.caller_id)?;
     let name = name.as_deref();
+    if request.at.is_some() {
+        // Leases and branches are only known for the present.
+        let past = call.view(&request.review_id, request.at, name).await?;
+        return Ok(ReviewStatusResponse::new(&past, name));
+    }
     let id = call.resolve(&request.review_id).await?;
     let (review, timed_out) = if request.wait.unwrap_or(false) {
         let seen = call.broker.wait_review(id, wait, call.asker(name, request.role)?).await?;

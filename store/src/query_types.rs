@@ -4,7 +4,7 @@ use crate::tokens::Token;
 use domain::{
     credential::SecretHash,
     event_kind::EventKind,
-    finding::{Finding, FindingNumber, FindingStatus, Severity},
+    finding::{Finding, FindingNumber, FindingStatus, Location, Severity},
     ids::{ReviewId, ReviewNumber},
     review::{Category, ReviewTarget, Status},
     reviewer_pool::{SessionState, VerdictCounts, scaling::SpawnReason},
@@ -190,6 +190,20 @@ pub struct FindingFilter {
     pub suggestions: bool,
     /// Only this project's reviews; with `None` inside, only reviews without a project.
     pub project: Option<Option<String>>,
+}
+
+impl FindingFilter {
+    /// Whether a finding of one review fits. The review and its project are not compared.
+    pub fn matches(&self, finding: &Finding) -> bool {
+        let Self { review: _, project: _, number, status, severity, file, persona, suggestions } = self;
+        let raised_in = finding.found.location.as_ref().and_then(Location::file);
+        number.is_none_or(|number| number == finding.number)
+            && status.is_none_or(|status| status == finding.status)
+            && severity.is_none_or(|severity| severity == finding.found.severity)
+            && file.as_deref().is_none_or(|file| raised_in == Some(file))
+            && persona.as_ref().is_none_or(|persona| *persona == finding.persona)
+            && (*suggestions || finding.found.is_issue)
+    }
 }
 
 /// A finding and the review it belongs to.

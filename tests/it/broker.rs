@@ -23,6 +23,7 @@ mod personas;
 mod races;
 mod random_commands;
 mod refusals;
+mod replay;
 mod restart;
 mod review_lists;
 mod round_diffs;

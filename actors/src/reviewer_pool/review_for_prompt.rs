@@ -82,7 +82,7 @@ impl PromptContext {
         let mut discussion = Vec::new();
         loop {
             let after = discussion.last().map_or(0, |last: &Message| last.id);
-            let page = submissions.shared.reader.list_messages(review.number, None, after, PAGE_SIZE).await?;
+            let page = submissions.shared.reader.list_messages(review.at_version(), None, after, PAGE_SIZE).await?;
             let is_last = page.next_cursor.is_none();
             discussion.extend(page.items);
             if is_last {
@@ -112,7 +112,7 @@ async fn find_last_vote(
 ) -> Result<Option<LastVote>, BrokerError> {
     let seat = review.seats.iter().find(|seat| seat.persona == persona);
     let Some(reviewed) = seat.and_then(|seat| seat.reviewed.clone()) else { return Ok(None) };
-    let verdicts = submissions.shared.reader.list_verdicts(review.number, reviewed.round, PAGE_SIZE).await?;
+    let verdicts = submissions.shared.reader.list_verdicts(review.at_version(), reviewed.round, PAGE_SIZE).await?;
     let vote = verdicts.into_iter().find(|given| given.persona == persona && given.verdict.is_vote());
     let Some(vote) = vote else { return Ok(None) };
     let diff = diff_since(submissions, review, reviewed.content_hash).await;

@@ -68,10 +68,14 @@ pub(crate) async fn issues(
     collect(limit, None, fetch, |page| (&mut page.issues, &mut page.next_cursor)).await
 }
 
-/// All issues and suggestions of a review.
-pub(crate) async fn issues_of_review(client: &Client, review_id: &str) -> Result<ListIssuesResponse, CliError> {
+/// All issues and suggestions of a review, or those that it had after the event `at`.
+pub(crate) async fn issues_of_review(
+    client: &Client,
+    review_id: &str,
+    at: Option<u64>,
+) -> Result<ListIssuesResponse, CliError> {
     let review_id = Some(review_id.to_owned());
-    let request = ListIssuesRequest { review_id, include_suggestions: Some(true), ..Default::default() };
+    let request = ListIssuesRequest { review_id, include_suggestions: Some(true), at, ..Default::default() };
     issues(client, &request, usize::MAX).await
 }
 
@@ -96,10 +100,10 @@ fn append(text: &mut Option<String>, page: Option<String>) {
     }
 }
 
-/// All messages of a review, each with its complete text.
-pub(crate) async fn discussion(client: &Client, review_id: &str) -> Result<Vec<Message>, CliError> {
+/// All messages of a review, each with its complete text, or those that it had after the event `at`.
+pub(crate) async fn discussion(client: &Client, review_id: &str, at: Option<u64>) -> Result<Vec<Message>, CliError> {
     let fetch = async |cursor, _| {
-        let request = DiscussionRequest { review_id: review_id.to_owned(), cursor, ..Default::default() };
+        let request = DiscussionRequest { review_id: review_id.to_owned(), cursor, at, ..Default::default() };
         client.execute::<GetDiscussion>(&request).await
     };
     let mut discussion = collect(usize::MAX, None, fetch, |page| (&mut page.messages, &mut page.next_cursor)).await?;
@@ -118,7 +122,11 @@ pub(crate) async fn discussion(client: &Client, review_id: &str) -> Result<Vec<M
 pub(crate) async fn timeline(client: &Client, review_id: &str) -> Result<TimelineResponse, CliError> {
     let fetch = async |cursor, _| {
         client
-            .execute::<GetReviewTimeline>(&TimelineRequest { review_id: review_id.to_owned(), cursor, caller_id: None })
+            .execute::<GetReviewTimeline>(&TimelineRequest {
+                review_id: review_id.to_owned(),
+                cursor,
+                ..Default::default()
+            })
             .await
     };
     let mut timeline = collect(usize::MAX, None, fetch, |page| (&mut page.rounds, &mut page.next_cursor)).await?;

@@ -35,6 +35,9 @@ pub struct DiffArgs {
     /// The submitted diff, even if an accepted counter-patch replaced it
     #[arg(long)]
     submitted: bool,
+    /// The diff as it was after this event: a number of `countersign timeline`
+    #[arg(long, value_name = "EVENT")]
+    at: Option<u64>,
     #[command(flatten)]
     review: ReviewArgs,
 }
@@ -47,6 +50,7 @@ pub(crate) async fn diff(args: DiffArgs) -> Result<(), CliError> {
         since_round: args.since,
         file: args.file,
         content: args.submitted.then_some(ContentChoice::Submitted),
+        at: args.at,
         caller_id: caller.reading_name(),
         ..Default::default()
     };

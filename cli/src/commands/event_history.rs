@@ -167,7 +167,7 @@ fn render_timeline(timeline: &TimelineResponse) -> String {
         let _ = writeln!(out, "\nround {}", round.round);
         for event in &round.events {
             let waited = event.after_ms.map(|ms| format!("+{}", duration(ms))).unwrap_or_default();
-            let head = format!("  {}  {waited:>8}  ", format_local(event.at));
+            let head = format!("  {:>4}  {}  {waited:>8}  ", event.version, format_local(event.at));
             let indent = " ".repeat(head.len() + 2);
             out.push_str(&hanging(&head, &indent, &line(event)));
             for detail in details(event) {

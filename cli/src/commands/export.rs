@@ -136,8 +136,8 @@ async fn fetch(client: &Client, id: &str) -> Result<ReviewBundle, CliError> {
         let request = ProposalRequest { review_id: id.to_owned(), round: Some(round), ..Default::default() };
         rounds.push(pagination::proposal(client, request).await?);
     }
-    let issues = pagination::issues_of_review(client, id).await?.issues;
-    let messages = pagination::discussion(client, id).await?;
+    let issues = pagination::issues_of_review(client, id, None).await?.issues;
+    let messages = pagination::discussion(client, id, None).await?;
     let timeline = pagination::timeline(client, id).await?.rounds;
     Ok(ReviewBundle { review, rounds, issues, messages, timeline })
 }

@@ -6,7 +6,7 @@ use crate::{
     commands::watch_option::{WatchArgs, print_or_watch},
     identity_args::Caller,
     render::{
-        format_age, indented, issue, one_line, review,
+        format_age, format_local, indented, issue, one_line, review,
         style::{self, DIM, paint},
     },
 };
@@ -24,10 +24,28 @@ use domain::{
 use serde::Serialize;
 use std::fmt::Write as _;
 
-pub(crate) async fn run(args: WatchArgs) -> Result<(), CliError> {
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// The review as it was after this event: a number of `countersign timeline`
+    #[arg(long, value_name = "EVENT", conflicts_with = "watch")]
+    at: Option<u64>,
+    #[command(flatten)]
+    watch: WatchArgs,
+}
+
+pub(crate) async fn run(ShowArgs { at, watch: args }: ShowArgs) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(None).await?;
-    let fetch = async || fetch(&caller, &review_id).await;
+    let fetch = async || fetch(&caller, &review_id, at).await;
+    let render = |details: &ReviewDetails| match at {
+        None => render(details) + &review::next(&details.review.head, details.review.state.diff.has_diff),
+        Some(at) => as_it_was(at, &details.review) + &render(details),
+    };
     print_or_watch(&caller.client, args.watch, Some(review_id.clone()), render, fetch).await
+}
+
+/// `as it was after event 12, 2026-11-16 10:00:00`
+fn as_it_was(at: u64, review: &ReviewStatusResponse) -> String {
+    paint(DIM, &format!("as it was after event {at}, {}\n", format_local(review.state.updated_at)))
 }
 
 /// Everything about a review.
@@ -49,19 +67,21 @@ pub(crate) struct ReviewInFull {
 }
 
 pub(crate) async fn in_full(caller: &Caller, review_id: &str) -> Result<ReviewInFull, CliError> {
-    let details = fetch(caller, review_id).await?;
-    let mut text = anstream::adapter::strip_str(&render(&details)).to_string();
+    let details = fetch(caller, review_id, None).await?;
+    let shown = render(&details) + &review::next(&details.review.head, details.review.state.diff.has_diff);
+    let mut text = anstream::adapter::strip_str(&shown).to_string();
     if let Some(diff) = &details.proposal.diff {
         let _ = write!(text, "\ndiff\n{diff}");
     }
     Ok(ReviewInFull { text, content_hash: details.proposal.content_hash.to_string() })
 }
 
-async fn fetch(caller: &Caller, review_id: &str) -> Result<ReviewDetails, CliError> {
+/// `at`: as it was after this event.
+async fn fetch(caller: &Caller, review_id: &str, at: Option<u64>) -> Result<ReviewDetails, CliError> {
     let client = &caller.client;
-    let review = caller.review(review_id.to_owned()).await?;
+    let review = caller.review_at(review_id.to_owned(), at).await?;
     let id = review.head.review_id.to_string();
-    let request = ProposalRequest { review_id: id.clone(), ..Default::default() };
+    let request = ProposalRequest { review_id: id.clone(), at, ..Default::default() };
     let proposal = pagination::proposal(client, request.clone()).await?;
     let mut verdicts = proposal.details.as_ref().map(|details| details.iterations.clone()).unwrap_or_default();
     for round in (1..proposal.head.current_round).rev() {
@@ -69,8 +89,8 @@ async fn fetch(caller: &Caller, review_id: &str) -> Result<ReviewDetails, CliErr
         let earlier = client.execute::<GetProposal>(&request).await?;
         verdicts.extend(earlier.details.into_iter().flat_map(|details| details.iterations));
     }
-    let issues = pagination::issues_of_review(client, &id).await?.issues;
-    let messages = pagination::discussion(client, &id).await?;
+    let issues = pagination::issues_of_review(client, &id, at).await?.issues;
+    let messages = pagination::discussion(client, &id, at).await?;
     Ok(ReviewDetails { review, proposal, verdicts, issues, messages })
 }
 
@@ -92,7 +112,7 @@ fn render(details: &ReviewDetails) -> String {
     for (title, section) in sections.into_iter().filter(|(_, section)| !section.is_empty()) {
         let _ = write!(out, "{}{section}", review::heading(title));
     }
-    out + &review::next(&review.head, review.state.diff.has_diff)
+    out
 }
 
 fn verdict(given: &Iteration) -> String {

@@ -3,7 +3,11 @@
 //! copying it.
 
 use super::{Texts, bad_cursor, check_round};
-use crate::service::{Call, CallError, error::error_body};
+use crate::service::{
+    Call, CallError,
+    error::error_body,
+    review_view::{ReviewView, RoundContents},
+};
 use actors::{Bases, Broker, BrokerError, Changes};
 use api::{
     ErrorBody, ErrorCode,
@@ -13,7 +17,7 @@ use bytes::Bytes;
 use domain::{
     content::{Content, ContentHash},
     ids::ReviewNumber,
-    review::{Review, ReviewTarget},
+    review::ReviewTarget,
 };
 use std::{borrow::Cow, sync::Arc};
 
@@ -30,13 +34,13 @@ pub(in crate::service) struct ChosenContent {
 impl ChosenContent {
     /// `has_patch`: a counter-patch was offered in the round, so it may have been accepted.
     pub(in crate::service) async fn find(
-        review: &Review,
+        review: &ReviewView,
         round: u32,
         request: &ProposalRequest,
         has_patch: bool,
         broker: &Broker,
     ) -> Result<Self, CallError> {
-        let (active, submitted, target) = contents_of(review, round, has_patch, broker).await?;
+        let (active, submitted, target) = contents_of(review, round, has_patch).await?;
         broker.check_name("content_hash", request.content_hash.as_ref().map(|hash| &hash.0))?;
         // A hash alone chooses one of the two.
         let is_submitted = request.content_hash.is_some() && request.content_hash == submitted;
@@ -78,17 +82,16 @@ type Contents = (ContentHash, Option<ContentHash>, Option<Box<ReviewTarget>>);
 
 /// The active content of a round, the submitted content if a counter-patch replaced it, and the target of the submitted
 /// content.
-async fn contents_of(review: &Review, round: u32, has_patch: bool, broker: &Broker) -> Result<Contents, CallError> {
+async fn contents_of(review: &ReviewView, round: u32, has_patch: bool) -> Result<Contents, CallError> {
     let (number, last) = (review.number, review.round.number);
     if round == last && !has_patch {
         return Ok((review.round.content_hash.clone(), None, review.round.target.clone()));
     }
-    let rounds = broker.reader().list_rounds(number).await?;
-    let found = rounds.into_iter().find(|row| row.number == round);
-    let row = found.ok_or(BrokerError::NoSuchRound { number, round, last })?;
-    let active = if round == last { review.round.content_hash.clone() } else { ContentHash(row.content_hash) };
-    let submitted = row.submitted_hash.map(ContentHash).filter(|submitted| *submitted != active);
-    Ok((active, submitted, row.target))
+    let contents = review.round_contents(round).await?;
+    let RoundContents { active, submitted, target } =
+        contents.ok_or(BrokerError::NoSuchRound { number, round, last })?;
+    let submitted = submitted.filter(|submitted| *submitted != active);
+    Ok((active, submitted, target))
 }
 
 pub(super) struct RoundDiff {
@@ -99,26 +102,23 @@ pub(super) struct RoundDiff {
 impl RoundDiff {
     /// What changed from round `from` to `to`, a content of `round`.
     pub(super) async fn load(
-        review: &Review,
+        review: &ReviewView,
         from: u32,
         round: u32,
         to: &Content,
         broker: &Broker,
     ) -> Result<Self, CallError> {
         let (number, last) = (review.number, review.round.number);
-        let rounds = broker.reader().list_rounds(number).await?;
-        let row = rounds.into_iter().find(|row| row.number == from);
         let unknown = || {
             let error = BrokerError::NoSuchRound { number, round: from, last };
             error_body(&error).with("field", "since_round")
         };
-        let row = row.ok_or_else(unknown)?;
+        let contents = review.round_contents(from).await?.ok_or_else(unknown)?;
         if from > round {
             let problem = format!("is {from}, after the requested round {round}; give an earlier one");
             return Err(ErrorBody::invalid("since_round", &problem).into());
         }
-        let hash = if from == last { review.round.content_hash.clone() } else { ContentHash(row.content_hash) };
-        let before = broker.content(&hash).await?;
+        let before = broker.content(&contents.active).await?;
         let Changes { content, bases } = broker.changes(review, &before, to).await?;
         let note = note(from, round, &content, bases);
         Ok(Self { content, note })
@@ -127,12 +127,12 @@ impl RoundDiff {
 
 /// What a counter-patch changes in the content that round `from` was submitted with.
 pub(super) async fn changed_by_patch(
-    review: &Review,
+    review: &ReviewView,
     from: u32,
     patch: String,
     broker: &Broker,
 ) -> Result<String, CallError> {
-    let (active, submitted, _) = contents_of(review, from, true, broker).await?;
+    let (active, submitted, _) = contents_of(review, from, true).await?;
     let before = broker.content(&submitted.unwrap_or(active)).await?;
     let after = Content { diff: Some(patch), ..Content::clone(&before) };
     let Changes { content, .. } = broker.changes(review, &before, &after).await?;
@@ -207,10 +207,10 @@ pub(in crate::service) async fn full_diff(call: &Call<'_>, request: ProposalRequ
         return Err(bad_cursor().into());
     }
     let id = call.resolve(&request.review_id).await?;
-    let review = call.broker.review(id).await?;
+    let review = ReviewView::load(&call.broker, id, request.at).await?;
     let round = request.round.unwrap_or(review.round.number);
     check_round(&review, round)?;
-    let has_patch = call.broker.reader().find_last_counter_patch(review.number, round, None).await?.is_some();
+    let has_patch = review.last_counter_patch(round, None).await?.is_some();
     let chosen = ChosenContent::find(&review, round, &request, has_patch, &call.broker).await?;
     Ok(FullDiff {
         number: review.number,

@@ -10,10 +10,14 @@ use domain::{
     credential::Authority,
     ids::ReviewNumber,
     query_types::{Iteration, Message, ReviewerEffort},
-    review::Recipient,
+    review::{Recipient, ReviewVersion},
     time::Timestamp,
     verdict::Verdict,
 };
+
+fn to_i64(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
 
 impl Reader {
     /// The rounds of a review, oldest first.
@@ -29,21 +33,23 @@ impl Reader {
         parse_all(&rows)
     }
 
-    /// Messages with an id above `after`, oldest first.
+    /// Messages with an id above `after` and at most `version`, oldest first.
     pub async fn list_messages(
         &self,
-        number: ReviewNumber,
+        ReviewVersion { number, version }: ReviewVersion,
         round: Option<u32>,
         after: u64,
         limit: u32,
     ) -> Result<Page<Message>, StoreError> {
-        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let version = to_i64(version);
+        let after = to_i64(after);
         let one_more = i64::from(limit) + 1;
         let rows = sqlx::query!(
             "SELECT id, round, persona, recipient, role, sender, body, anchor, metadata, at_ms FROM messages
-             WHERE review = ?1 AND id > ?2 AND (?3 IS NULL OR round = ?3) ORDER BY id LIMIT ?4",
+             WHERE review = ?1 AND id > ?2 AND id <= ?3 AND (?4 IS NULL OR round = ?4) ORDER BY id LIMIT ?5",
             number.0,
             after,
+            version,
             round,
             one_more
         )
@@ -76,32 +82,35 @@ impl Reader {
     /// The verdicts of one round, newest first.
     pub async fn list_verdicts(
         &self,
-        number: ReviewNumber,
+        review: ReviewVersion,
         round: u32,
         limit: u32,
     ) -> Result<Vec<Iteration>, StoreError> {
-        self.list_verdicts_of(number, round, true, limit).await
+        self.list_verdicts_of(review, round, true, limit).await
     }
 
     /// The last verdict of a round that is not a comment.
-    pub async fn find_last_vote(&self, number: ReviewNumber, round: u32) -> Result<Option<Iteration>, StoreError> {
-        Ok(self.list_verdicts_of(number, round, false, 1).await?.pop())
+    pub async fn find_last_vote(&self, review: ReviewVersion, round: u32) -> Result<Option<Iteration>, StoreError> {
+        Ok(self.list_verdicts_of(review, round, false, 1).await?.pop())
     }
 
     async fn list_verdicts_of(
         &self,
-        number: ReviewNumber,
+        ReviewVersion { number, version }: ReviewVersion,
         round: u32,
         comments: bool,
         limit: u32,
     ) -> Result<Vec<Iteration>, StoreError> {
+        let version = to_i64(version);
         let rows = sqlx::query!(
             "SELECT id, round, persona, reviewer, verdict, reason, summary, metrics, at_ms
-             FROM verdicts WHERE review = ?1 AND round = ?2 AND (?3 OR verdict <> 'comment') ORDER BY id DESC LIMIT ?4",
+             FROM verdicts WHERE review = ?1 AND round = ?2 AND (?3 OR verdict <> 'comment') AND id <= ?5
+             ORDER BY id DESC LIMIT ?4",
             number.0,
             round,
             comments,
-            limit
+            limit,
+            version
         )
         .fetch_all(&self.pool)
         .await?;
@@ -125,16 +134,18 @@ impl Reader {
     /// The last counter-patch offered in a round, from any seat or from one.
     pub async fn find_last_counter_patch(
         &self,
-        number: ReviewNumber,
+        ReviewVersion { number, version }: ReviewVersion,
         round: u32,
         persona: Option<&str>,
     ) -> Result<Option<CounterPatchRow>, StoreError> {
+        let version = to_i64(version);
         let row = sqlx::query!(
             "SELECT id, round, persona, reviewer, diff, status, at_ms FROM counter_patches
-             WHERE review = ?1 AND round = ?2 AND (?3 IS NULL OR persona = ?3) ORDER BY id DESC LIMIT 1",
+             WHERE review = ?1 AND round = ?2 AND (?3 IS NULL OR persona = ?3) AND id <= ?4 ORDER BY id DESC LIMIT 1",
             number.0,
             round,
-            persona
+            persona,
+            version
         )
         .fetch_optional(&self.pool)
         .await?;
@@ -154,7 +165,7 @@ impl Reader {
 
     /// The diff of one counter-patch.
     pub async fn find_counter_patch_diff(&self, number: ReviewNumber, id: u64) -> Result<Option<String>, StoreError> {
-        let id = i64::try_from(id).unwrap_or(i64::MAX);
+        let id = to_i64(id);
         let row = sqlx::query!("SELECT diff FROM counter_patches WHERE review = ? AND id = ?", number.0, id)
             .fetch_optional(&self.pool)
             .await?;
@@ -162,7 +173,11 @@ impl Reader {
     }
 
     /// What the verdicts of a review cost, by round, seat and reviewer, oldest first.
-    pub async fn list_review_costs(&self, number: ReviewNumber) -> Result<Vec<ReviewerEffort>, StoreError> {
+    pub async fn list_review_costs(
+        &self,
+        ReviewVersion { number, version }: ReviewVersion,
+    ) -> Result<Vec<ReviewerEffort>, StoreError> {
+        let version = to_i64(version);
         let rows = sqlx::query_scalar!(
             r#"SELECT json_object('round', round, 'persona', persona, 'reviewer_id', reviewer, 'verdicts', count(*),
                                   'duration_ms', CAST(total(metrics ->> '$.duration_ms') AS INTEGER),
@@ -170,8 +185,9 @@ impl Reader {
                                   'input_tokens', CAST(total(metrics ->> '$.input_tokens') AS INTEGER),
                                   'output_tokens', CAST(total(metrics ->> '$.output_tokens') AS INTEGER))
                           AS "json!: String"
-               FROM verdicts WHERE review = ? GROUP BY round, persona, reviewer ORDER BY min(id)"#,
-            number.0
+               FROM verdicts WHERE review = ? AND id <= ? GROUP BY round, persona, reviewer ORDER BY min(id)"#,
+            number.0,
+            version
         )
         .fetch_all(&self.pool)
         .await?;

@@ -90,6 +90,34 @@ impl Reader {
             .collect()
     }
 
+    /// At most `limit` events of one review after `version`, oldest first. Long events make a page shorter.
+    pub async fn list_review_log(
+        &self,
+        number: ReviewNumber,
+        version: u64,
+        limit: u32,
+    ) -> Result<Vec<LoggedEvent>, StoreError> {
+        let after = i64::try_from(version).unwrap_or(i64::MAX);
+        let mut rows = sqlx::query!(
+            r#"SELECT version AS "version!", at_ms, payload FROM events WHERE review = ? AND version > ?
+               ORDER BY version LIMIT ?"#,
+            number.0,
+            after,
+            limit
+        )
+        .fetch(&self.pool);
+        let (mut log, mut bytes) = (Vec::new(), 0);
+        while bytes < PAGE_BYTES
+            && let Some(row) = rows.next().await
+        {
+            let row = row?;
+            bytes += row.payload.len();
+            let event = serde_json::from_str(&row.payload)?;
+            log.push(LoggedEvent { at: Timestamp(row.at_ms), version: to_u64(row.version)?, event });
+        }
+        Ok(log)
+    }
+
     /// The proposal that a review started with.
     pub async fn find_first_event(&self, number: ReviewNumber) -> Result<Option<Event>, StoreError> {
         let row = sqlx::query!("SELECT payload FROM events WHERE review = ? AND version = 1", number.0)

@@ -9,7 +9,7 @@ use super::{
 use domain::{
     ids::ReviewNumber,
     query_types::Iteration,
-    review::{ClaimEndReason, Event, Review},
+    review::{ClaimEndReason, Event, Review, ReviewVersion},
     reviewer_pool::PoolEvent,
     reviewer_pool::scaling::SpawnReason,
 };
@@ -180,7 +180,8 @@ impl Records {
     }
 
     pub(crate) async fn verdicts(&self, number: i64, round: u32) -> Vec<Iteration> {
-        self.reader.list_verdicts(ReviewNumber(number), round, 100).await.unwrap()
+        let all = ReviewVersion { number: ReviewNumber(number), version: u64::MAX };
+        self.reader.list_verdicts(all, round, 100).await.unwrap()
     }
 
     /// How many reviewers were asked again.
