@@ -1,5 +1,5 @@
 /** Times in words, and the clock of the page, which follows the broker's. */
-import { useSyncExternalStore } from "react";
+import { createContext, useContext, useSyncExternalStore } from "react";
 
 let offsetMs = 0;
 
@@ -40,6 +40,11 @@ export function ago(at: string, nowMs: number): string {
   return ms < 10_000 ? "just now" : `${duration(ms)} ago`;
 }
 
+/** The date and the time of day, to the second. */
+export function exactTime(at: string): string {
+  return new Date(at).toLocaleString();
+}
+
 const listeners = new Set<() => void>();
 let tick = now();
 let timer: ReturnType<typeof setInterval> | null = null;
@@ -60,7 +65,11 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The time now, renewed every ten seconds. One clock serves the whole page. */
+/** The moment that a part of the page shows. `null`: the present. */
+export const ShownMoment = createContext<number | null>(null);
+
+/** The time now, renewed every ten seconds, or the moment on display. One clock serves the whole page. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => tick);
+  const present = useSyncExternalStore(subscribe, () => tick);
+  return useContext(ShownMoment) ?? present;
 }

@@ -96,7 +96,10 @@ function isModifier(key: string): boolean {
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
+  return (
+    target.isContentEditable ||
+    target.matches("input:not([type=checkbox], [type=radio], [type=range]), textarea, select")
+  );
 }
 
 function isInDialog(target: EventTarget | null): boolean {

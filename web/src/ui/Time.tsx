@@ -1,10 +1,10 @@
-import { ago, duration, useNow } from "../time";
+import { ago, duration, exactTime, useNow } from "../time";
 
 /** A relative time; the exact one is its title. */
 export function Time({ at }: { at: string }) {
   const now = useNow();
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()} className="whitespace-nowrap">
+    <time dateTime={at} title={exactTime(at)} className="whitespace-nowrap">
       {ago(at, now)}
     </time>
   );
@@ -14,7 +14,7 @@ export function Time({ at }: { at: string }) {
 export function Age({ at }: { at: string }) {
   const now = useNow();
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()} className="whitespace-nowrap">
+    <time dateTime={at} title={exactTime(at)} className="whitespace-nowrap">
       {duration(now - Date.parse(at))}
     </time>
   );

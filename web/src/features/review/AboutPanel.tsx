@@ -61,10 +61,13 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function Description() {
-  const { id, shown } = useReview();
-  const { data = "" } = useQuery({ ...description(id, shown.round, shown.hash ?? ""), enabled: shown.hash !== null });
+  const { moment, shown } = useReview();
+  const { data = "" } = useQuery({
+    ...description(moment, shown.round, shown.hash ?? ""),
+    enabled: shown.hash !== null,
+  });
   const before = useQuery({
-    ...description(id, shown.since ?? 1, shown.sinceHash ?? ""),
+    ...description(moment, shown.since ?? 1, shown.sinceHash ?? ""),
     enabled: shown.sinceHash !== null,
   }).data;
   if (data.trim() === "") return null;
@@ -111,8 +114,8 @@ function Facts() {
 }
 
 function Commits() {
-  const { id, shown } = useReview();
-  const { data } = useQuery(proposal(id, shown.round));
+  const { moment, shown } = useReview();
+  const { data } = useQuery(proposal(moment, shown.round));
   const commits = data?.target?.commits ?? [];
   const total = data?.target?.commits_total ?? 0;
   if (commits.length === 0) return null;

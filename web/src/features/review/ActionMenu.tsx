@@ -3,6 +3,7 @@ import { keyOf } from "../../keys/bindings";
 import { inertLine } from "../../text/inert";
 import { buttonLook } from "../../ui/buttonLook";
 import { KeyHint } from "../../ui/KeyHint";
+import { PAST } from "./model";
 import type { OpenDialog, ReviewView } from "./ReviewContext";
 import { useReview } from "./ReviewContext";
 
@@ -14,7 +15,7 @@ interface Item {
   dialog: OpenDialog;
 }
 
-function items({ can, issues, review }: ReviewView): Item[] {
+function items({ can, moment, issues, review }: ReviewView): Item[] {
   const verdict = (id: string, label: string, of: "approved" | "changes_requested" | "rejected" | "comment"): Item => ({
     id,
     label,
@@ -30,7 +31,7 @@ function items({ can, issues, review }: ReviewView): Item[] {
     {
       id: "settle",
       label: "Settle a finding…",
-      whyNot: issues.some(({ status }) => status === "open") ? null : "No finding is open.",
+      whyNot: moment.at !== null ? PAST : issues.some(({ status }) => status === "open") ? null : "No finding is open.",
       dialog: { kind: "settle", issueId: null, status: null },
     },
     { id: "take", label: "Take a seat…", whyNot: can.take_seat, dialog: { kind: "seat", how: "claim", persona: null } },

@@ -11,8 +11,8 @@ import { useReview } from "./ReviewContext";
 
 /** Remarks about the proposal that a reader should not miss. */
 export function Banners() {
-  const { id, review, shown } = useReview();
-  const { data } = useQuery(proposal(id, shown.round));
+  const { moment, review, shown } = useReview();
+  const { data } = useQuery(proposal(moment, shown.round));
   const flags = data?.flags ?? [];
   return (
     <div className="flex flex-col gap-1 empty:hidden">

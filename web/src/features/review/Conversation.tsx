@@ -20,22 +20,22 @@ interface ConversationProps {
 
 /** Verdicts, messages and what else happened, oldest first, and a form to write. */
 export function Conversation({ seenVersion, composer }: ConversationProps) {
-  const { id, review, me, can } = useReview();
+  const { id, moment, review, events, me, can } = useReview();
   const [seat, setSeat] = useState("all");
   const [sent, setSent] = useState(0);
-  const messages = useQuery(discussion(id));
-  const events = useQuery(timeline(id));
-  const all = useMemo(() => streamOf(events.data ?? [], messages.data ?? []), [events.data, messages.data]);
+  const messages = useQuery(discussion(moment));
+  const history = useQuery(timeline(id));
+  const all = useMemo(() => streamOf(events, messages.data ?? []), [events, messages.data]);
   const entries = ofSeat(all, seat === "all" ? null : seat);
   const seats = [
     { key: "all", label: "all seats" },
     ...review.seats.map(({ persona }) => ({ key: persona, label: persona })),
   ];
-  const failed = [events, messages].find((query) => query.isError && query.data === undefined);
+  const failed = [history, messages].find((query) => query.isError && query.data === undefined);
   if (failed !== undefined) {
     return <Failure error={failed.error} what="The conversation" retry={() => void failed.refetch()} />;
   }
-  if (events.isPending || messages.isPending) return <SkeletonRows count={8} label="the conversation" />;
+  if (history.isPending || messages.isPending) return <SkeletonRows count={8} label="the conversation" />;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <h2 className="sr-only">Conversation</h2>

@@ -85,15 +85,16 @@ export function DiffView({ patch, contentHash, handle, selection, onSelect }: Di
 /** Loads a file of the content on screen, for lines around the hunks. */
 function useLoadFile() {
   const queries = useQueryClient();
-  const { id, shown } = useReview();
+  const { moment, shown } = useReview();
+  const { id, at } = moment;
   const { round, hash, since } = shown;
   return useCallback(
     async (path: string, side: "old" | "new") => {
       // The old side of a comparison is the new side of the earlier round.
       const isEarlier = since !== null && side === "old";
       const args = isEarlier
-        ? { review_id: id, path, round: since, side: "new" as const }
-        : { review_id: id, path, round, side, ...(hash !== null && { content_hash: hash }) };
+        ? { review_id: id, at: at ?? undefined, path, round: since, side: "new" as const }
+        : { review_id: id, at: at ?? undefined, path, round, side, ...(hash !== null && { content_hash: hash }) };
       const file = await queries.fetchQuery({
         queryKey: keys.file(`${hash ?? ""} ${isEarlier ? since : ""}`, path, side),
         queryFn: ({ signal }) => call("get_file", args, { signal }),
@@ -102,6 +103,6 @@ function useLoadFile() {
       });
       return file.truncated ? null : (file.text ?? null);
     },
-    [queries, id, round, hash, since],
+    [queries, id, at, round, hash, since],
   );
 }

@@ -7,8 +7,8 @@ import { useReview } from "./ReviewContext";
 
 /** Time and cost of each reviewer and round, as far as they report it. */
 export function EffortTable() {
-  const { id, review } = useReview();
-  const { data } = useQuery(proposal(id, review.current_round));
+  const { moment, review } = useReview();
+  const { data } = useQuery(proposal(moment, review.current_round));
   const rows = data?.effort?.by_reviewer ?? [];
   if (rows.length === 0) return <p className="text-dim">No verdict yet.</p>;
   return (

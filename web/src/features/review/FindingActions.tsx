@@ -7,8 +7,9 @@ import { useReview } from "./ReviewContext";
 
 /** Reply, and what the reader may decide about the finding. Who may not sees who may. */
 export function FindingActions({ issue }: { issue: Issue }) {
-  const { review, me, can, openDialog } = useReview();
+  const { moment, review, me, can, openDialog } = useReview();
   const [isReplying, setReplying] = useState(false);
+  if (moment.at !== null) return null;
   const choices = settleChoices(issue, review, me);
   return (
     <div className="flex flex-col gap-2" data-print="hide">

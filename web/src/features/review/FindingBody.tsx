@@ -68,8 +68,8 @@ function Code({ text }: { text: string }) {
 
 /** The messages that refer to the finding. */
 function Replies({ issueId }: { issueId: string }) {
-  const { id } = useReview();
-  const { data = [] } = useQuery(discussion(id));
+  const { moment } = useReview();
+  const { data = [] } = useQuery(discussion(moment));
   const replies = data.filter(({ anchor }) => anchor?.issue === issueId);
   return replies.map((message) => (
     <div key={message.id} className="border-l-2 border-line pl-3">

@@ -22,8 +22,8 @@ const FOLDED: ReadonlySet<FindingGroup> = new Set(["low", "settled"]);
 
 /** All findings of the review, what blocks first, and the reader's own drafts. */
 export function FindingsPanel() {
-  const { id, review, drafts } = useReview();
-  const { data, isPending, isError, error, refetch } = useQuery(findings(id));
+  const { moment, review, drafts } = useReview();
+  const { data, isPending, isError, error, refetch } = useQuery(findings(moment));
   if (isPending) return <SkeletonRows count={6} label="the findings" />;
   if (isError && data === undefined) return <Failure error={error} what="The findings" retry={() => void refetch()} />;
   const groups = groupFindings(data ?? [], review.consensus.blocking ?? []);

@@ -17,8 +17,10 @@ export function PatchDialog({ persona, answer, onClose }: PatchDialogProps) {
   const { id, review, me, go, showLatest } = useReview();
   const isAccept = answer === "accept";
   const { send, isSending, error } = useSend(
-    () =>
-      call(isAccept ? "accept_counter_patch" : "reject_counter_patch", { review_id: id, persona, caller_id: me.name }),
+    () => {
+      const args = { review_id: id, persona, caller_id: me.name };
+      return isAccept ? call("accept_counter_patch", args) : call("reject_counter_patch", args);
+    },
     () => {
       go({ patch: undefined });
       if (isAccept) showLatest("next");

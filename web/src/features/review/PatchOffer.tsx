@@ -1,6 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
 import { Button } from "../../ui/Button";
-import { timeline } from "./queries";
 import { useReview } from "./ReviewContext";
 import { type EventEntry, patchFate } from "./stream";
 
@@ -13,9 +11,8 @@ const FATES = {
 
 /** A counter-patch that came with a verdict: what became of it, and how to see and answer it. */
 export function PatchOffer({ offer, persona }: { offer: EventEntry; persona: string }) {
-  const { id, review, can, go, openDialog } = useReview();
-  const { data = [] } = useQuery(timeline(id));
-  const fate = patchFate(data, offer);
+  const { review, events, can, go, openDialog } = useReview();
+  const fate = patchFate(events, offer);
   const isPending = fate === "pending" && offer.round === review.current_round;
   return (
     <div className="mt-1 flex flex-wrap items-center gap-1 border-t border-line pt-1">

@@ -33,10 +33,10 @@ export function PatchPanel({ persona }: { persona: string }) {
 }
 
 function OfferedPatch({ offer, persona }: { offer: EventEntry; persona: string }) {
-  const { id, review, events, can, go, openDialog } = useReview();
+  const { id, moment, review, events, can, go, openDialog } = useReview();
   const { layout, wrap, view } = useDiffPreferences();
   const [from, setFrom] = useState<"round" | "base">("round");
-  const { data, isError, error, refetch } = useQuery(counterPatch(id, persona, offer.round, offer.version, from));
+  const { data, isError, error, refetch } = useQuery(counterPatch(moment, persona, offer.round, offer.version, from));
   const patch = useMemo(() => (data === undefined ? null : parsePatch(data.text)), [data]);
   const fate = patchFate(events, offer);
   const canDecide = fate === "pending" && offer.round === review.current_round && can.decide_patch === null;

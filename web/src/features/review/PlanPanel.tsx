@@ -14,11 +14,11 @@ import { useNotes } from "./useNotes";
 
 /** A review without a diff: its description with comments on blocks, and what changed since another round. */
 export function PlanPanel() {
-  const { id, shown } = useReview();
+  const { moment, shown } = useReview();
   const [view, setView] = useState("changes");
-  const plan = useQuery({ ...description(id, shown.round, shown.hash ?? ""), enabled: shown.hash !== null });
+  const plan = useQuery({ ...description(moment, shown.round, shown.hash ?? ""), enabled: shown.hash !== null });
   const before = useQuery({
-    ...description(id, shown.since ?? 1, shown.sinceHash ?? ""),
+    ...description(moment, shown.since ?? 1, shown.sinceHash ?? ""),
     enabled: shown.sinceHash !== null,
   });
   const failed = [plan, before].find((query) => query.isError && query.data === undefined);

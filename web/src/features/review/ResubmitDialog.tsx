@@ -16,7 +16,10 @@ export function ResubmitDialog({ onClose }: { onClose: () => void }) {
   const { id, review, me, showLatest } = useReview();
   const [note, setNote] = useDraftText(`resubmit.${id}`);
   const isPlan = !review.has_diff;
-  const { data: before } = useQuery({ ...description(id, review.current_round, review.content_hash), enabled: isPlan });
+  const { data: before } = useQuery({
+    ...description({ id, at: null }, review.current_round, review.content_hash),
+    enabled: isPlan,
+  });
   const [plan, setPlan] = useState<string | null>(null);
   const text = plan ?? before ?? "";
   const [diff, setDiff] = useState("");

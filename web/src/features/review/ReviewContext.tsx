@@ -4,6 +4,7 @@ import type { Person } from "../../turns";
 import type { KeptDraft } from "./drafts";
 import type { Place, Shown } from "./findings";
 import type { Permissions, Review } from "./model";
+import type { Moment } from "./queries";
 import type { ReviewSearch } from "./search";
 import type { EventEntry } from "./stream";
 
@@ -29,6 +30,8 @@ export interface ShownContent extends Shown {
 
 export interface ReviewView {
   id: string;
+  /** What is on screen: the present, or the past after an event. */
+  moment: Moment;
   review: Review;
   me: Person;
   can: Permissions;
@@ -37,6 +40,7 @@ export interface ReviewView {
   showLatest: (how: "whole" | "changes" | "next") => void;
   /** The round that the person saw before this one. */
   seenRound: number | null;
+  /** Up to the moment on screen. */
   events: readonly EventEntry[];
   issues: readonly Issue[];
   drafts: readonly KeptDraft[];

@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { cliLines } from "../../cliLines";
+import { keyOf } from "../../keys/bindings";
 import { inertLine } from "../../text/inert";
 import { Name } from "../../text/UserText";
 import { proposerOf } from "../../turns";
+import { Button } from "../../ui/Button";
 import { CliLine } from "../../ui/CliLine";
 import { Money } from "../../ui/Money";
 import { usePageTitle } from "../../ui/Page";
@@ -12,12 +14,13 @@ import { Time } from "../../ui/Time";
 import { Banners } from "./Banners";
 import { shortHash } from "./model";
 import { proposal } from "./queries";
+import { useStartReplay } from "./Replay";
 import { useReview } from "./ReviewContext";
 import { Turns } from "./Turns";
 
 /** What the review is, in which state, and what the reader should not miss. */
 export function ReviewHead() {
-  const { review } = useReview();
+  const { moment, review } = useReview();
   const heading = usePageTitle(`${review.number} ${review.intent}`);
   return (
     <header className="flex flex-col gap-1 border-b border-line px-4 py-3">
@@ -37,8 +40,11 @@ export function ReviewHead() {
       <div className="flex items-center gap-x-4">
         <Facts />
         <span className="grow" />
+        {moment.at === null && <ReplayButton />}
         <span className="max-xl:hidden" data-print="hide">
-          <CliLine line={cliLines.show(review.number)} />
+          <CliLine
+            line={moment.at === null ? cliLines.show(review.number) : cliLines.showAt(review.number, moment.at)}
+          />
         </span>
       </div>
       <Turns />
@@ -47,9 +53,20 @@ export function ReviewHead() {
   );
 }
 
+function ReplayButton() {
+  const { review } = useReview();
+  return (
+    <span data-print="hide">
+      <Button kind="quiet" shortcut={keyOf("replay")} onPress={useStartReplay(review.version)}>
+        Replay
+      </Button>
+    </span>
+  );
+}
+
 function Facts() {
-  const { id, review, shown } = useReview();
-  const { data } = useQuery(proposal(id, shown.round));
+  const { moment, review, shown } = useReview();
+  const { data } = useQuery(proposal(moment, shown.round));
   const { target, policy } = review;
   const files = data?.affected_files ?? [];
   const total = data?.affected_files_total ?? 0;

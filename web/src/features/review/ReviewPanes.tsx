@@ -86,9 +86,9 @@ export function ReviewPanes({ seenVersion, composer, ...place }: ReviewPanesProp
 }
 
 function Content(place: DiffPlace) {
-  const { id, review, shown, search } = useReview();
+  const { moment, review, shown, search } = useReview();
   // An earlier round may have been a plan.
-  const { data } = useQuery({ ...proposal(id, shown.round), enabled: !shown.isCurrent });
+  const { data } = useQuery({ ...proposal(moment, shown.round), enabled: !shown.isCurrent });
   const hasDiff = shown.isCurrent ? review.has_diff : (data?.has_diff ?? review.has_diff);
   const isPatch = search.patch !== undefined;
   // Asked for here, before the code of the panel has arrived.

@@ -12,8 +12,8 @@ import { useReview } from "./ReviewContext";
 
 /** What a seat did and cost, and what the reader can do about it. */
 export function SeatDetails({ seat, close }: { seat: SeatState; close: () => void }) {
-  const { id, review, me, issues, can, openDialog } = useReview();
-  const { data } = useQuery(proposal(id, review.current_round));
+  const { moment, review, me, issues, can, openDialog } = useReview();
+  const { data } = useQuery(proposal(moment, review.current_round));
   const effort = (data?.effort?.by_reviewer ?? []).filter(({ persona }) => persona === seat.persona);
   const cost = effort.reduce((sum, { cost_usd }) => sum + cost_usd, 0);
   const took = effort.reduce((sum, { duration_ms }) => sum + duration_ms, 0);

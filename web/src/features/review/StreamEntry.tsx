@@ -41,8 +41,8 @@ const SHORT_CHARS = 600;
 
 /** What the proposer wrote about the change. A plan stands in the middle of the page already. */
 function Description({ round, hash }: { round: number; hash: string }) {
-  const { id, review } = useReview();
-  const { data = "" } = useQuery({ ...description(id, round, hash), enabled: review.has_diff });
+  const { moment, review } = useReview();
+  const { data = "" } = useQuery({ ...description(moment, round, hash), enabled: review.has_diff });
   if (!review.has_diff || data.trim() === "") return null;
   if (data.length <= SHORT_CHARS) return <ReviewText text={data} />;
   return (

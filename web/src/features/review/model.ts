@@ -148,6 +148,13 @@ export function permissions(review: Review, me: Person): Permissions {
   };
 }
 
+/** Why nothing can be done while the past is on screen. */
+export const PAST = "You see the past. Go back to now to act.";
+
+export function noPermissions(permissions: Permissions): Permissions {
+  return Object.fromEntries(Object.keys(permissions).map((act) => [act, PAST])) as Permissions;
+}
+
 const MAX_SEATS = 10;
 
 function noSeatWords(review: Review, me: Person): string {

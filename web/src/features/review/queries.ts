@@ -1,10 +1,28 @@
 /** What the review page loads. Ids are UUIDs, because events carry them; content is keyed by its hash. */
-import { queryOptions } from "@tanstack/react-query";
+import { type QueryKey, queryOptions } from "@tanstack/react-query";
 import { type Answer, call, callForDiff } from "../../api/client";
 import type { Issue, Message } from "../../api/generated";
 import { keys } from "../../api/keys";
 import { reviewName } from "./model";
 import { type EventEntry, joinMessages, joinTimeline } from "./stream";
+
+/** A review as it is (`at` is `null`), or as it was after an event. Answers about the past never change. */
+export interface Moment {
+  id: string;
+  at: number | null;
+}
+
+const PAST_GC_MS = 60_000;
+
+/** `now`: the key of the same answer about the present. */
+function keyAt({ id, at }: Moment, now: QueryKey): QueryKey {
+  return at === null ? now : keys.past(id, at, now.slice(2).join(" "));
+}
+
+/** The arguments that name the review and the moment. */
+const about = ({ id, at }: Moment) => ({ review_id: id, at: at ?? undefined });
+
+const freshness = ({ at }: Moment) => (at === null ? {} : { staleTime: Number.POSITIVE_INFINITY, gcTime: PAST_GC_MS });
 
 /** The id that the address means. It never changes, so it is looked up once. The answer is also the first status. */
 export const reviewId = (param: string, name: string) =>
@@ -29,25 +47,44 @@ export const reviewStatus = (id: string, name: string) =>
     queryFn: ({ signal }) => call("get_review_status", { review_id: id, caller_id: name }, { signal }),
   });
 
-/** Head of a round: files, flags, commits, effort. Its texts are only the first page. */
-export const proposal = (id: string, round: number) =>
+/** The review as it was, together with what the page shows of it at once: a step does not mix two moments. */
+export const pastReview = (id: string, at: number, name: string) =>
   queryOptions({
-    queryKey: keys.proposal(id, round),
-    queryFn: ({ signal }) => call("get_review", { review_id: id, round }, { signal }),
+    queryKey: keys.past(id, at, `status ${name}`),
+    queryFn: async ({ client, signal }) => {
+      const moment = { id, at };
+      const status = call("get_review_status", { ...about(moment), caller_id: name }, { signal });
+      const [review] = await Promise.all([
+        status,
+        client.ensureQueryData(findings(moment)),
+        client.ensureQueryData(discussion(moment)),
+        status.then(({ current_round }) => client.ensureQueryData(proposal(moment, current_round))),
+      ]);
+      return review;
+    },
+    ...freshness({ id, at }),
+  });
+
+/** Head of a round: files, flags, commits, effort. Its texts are only the first page. */
+export const proposal = (moment: Moment, round: number) =>
+  queryOptions({
+    queryKey: keyAt(moment, keys.proposal(moment.id, round)),
+    queryFn: ({ signal }) => call("get_review", { ...about(moment), round }, { signal }),
+    ...freshness(moment),
   });
 
 /** The whole description of a content. Its first page is also part of the proposal. */
-export const description = (id: string, round: number, contentHash: string) =>
+export const description = (moment: Moment, round: number, contentHash: string) =>
   queryOptions({
     queryKey: ["description", contentHash],
     queryFn: async ({ client, signal }) => {
-      const head = await client.ensureQueryData(proposal(id, round));
+      const head = await client.ensureQueryData(proposal(moment, round));
       let page =
-        head.content_hash === contentHash ? head : await call("get_review", { review_id: id, round }, { signal });
+        head.content_hash === contentHash ? head : await call("get_review", { ...about(moment), round }, { signal });
       let text = page.description ?? "";
       // The diff follows the description: its first character means that the description has ended.
       while (page.diff === undefined && page.counter_patch === undefined && page.next_cursor !== undefined) {
-        page = await call("get_review", { review_id: id, round, cursor: page.next_cursor }, { signal });
+        page = await call("get_review", { ...about(moment), round, cursor: page.next_cursor }, { signal });
         text += page.description ?? "";
       }
       return text;
@@ -57,14 +94,15 @@ export const description = (id: string, round: number, contentHash: string) =>
 
 const PAGE_ROWS = 200;
 
-export const findings = (id: string) =>
+export const findings = (moment: Moment) =>
   queryOptions({
-    queryKey: keys.issues(id),
+    queryKey: keyAt(moment, keys.issues(moment.id)),
+    ...freshness(moment),
     queryFn: async ({ signal }) => {
       const all: Issue[] = [];
       let cursor: string | undefined;
       do {
-        const args = { review_id: id, include_suggestions: true, limit: PAGE_ROWS, cursor };
+        const args = { ...about(moment), include_suggestions: true, limit: PAGE_ROWS, cursor };
         const page: Answer<"list_review_issues"> = await call("list_review_issues", args, { signal });
         all.push(...page.issues);
         cursor = page.next_cursor;
@@ -73,14 +111,15 @@ export const findings = (id: string) =>
     },
   });
 
-export const discussion = (id: string) =>
+export const discussion = (moment: Moment) =>
   queryOptions({
-    queryKey: keys.messages(id),
+    queryKey: keyAt(moment, keys.messages(moment.id)),
+    ...freshness(moment),
     queryFn: async ({ signal }): Promise<Message[]> => {
       const pages: Answer<"get_discussion">[] = [];
       let cursor: string | undefined;
       do {
-        const page: Answer<"get_discussion"> = await call("get_discussion", { review_id: id, cursor }, { signal });
+        const page: Answer<"get_discussion"> = await call("get_discussion", { ...about(moment), cursor }, { signal });
         pages.push(page);
         cursor = page.next_cursor;
       } while (cursor !== undefined);
@@ -88,6 +127,7 @@ export const discussion = (id: string) =>
     },
   });
 
+/** All events of the review, also while the past is on screen: the slider goes through them. */
 export const timeline = (id: string) =>
   queryOptions({
     queryKey: keys.timeline(id),
@@ -104,30 +144,31 @@ export const timeline = (id: string) =>
     },
   });
 
-export interface DiffAddress {
-  id: string;
+export interface DiffAddress extends Moment {
   round: number;
   hash: string;
   since: { round: number; hash: string } | null;
 }
 
 /** The diff of a content, or what changed since the content of an earlier round. */
-export const roundDiff = ({ id, round, hash, since }: DiffAddress) =>
+export const roundDiff = ({ id, at, round, hash, since }: DiffAddress) =>
   queryOptions({
     queryKey: keys.diff(hash, since?.hash ?? null),
-    queryFn: ({ signal }) =>
-      callForDiff("get_round_diff", { review_id: id, round, content_hash: hash, since_round: since?.round }, signal),
+    queryFn: ({ signal }) => {
+      const args = { ...about({ id, at }), round, content_hash: hash, since_round: since?.round };
+      return callForDiff("get_round_diff", args, signal);
+    },
     staleTime: Number.POSITIVE_INFINITY,
     // A diff can be large: it is not kept long after the page is left.
     gcTime: 60_000,
   });
 
 /** The remark about a comparison: nothing changed, or other bases. */
-export const comparison = ({ id, round, hash, since }: DiffAddress & { since: { round: number; hash: string } }) =>
+export const comparison = ({ id, at, round, hash, since }: DiffAddress & { since: { round: number; hash: string } }) =>
   queryOptions({
     queryKey: ["comparison", hash, since.hash],
     queryFn: async ({ signal }) => {
-      const args = { review_id: id, round, since_round: since.round };
+      const args = { ...about({ id, at }), round, since_round: since.round };
       const { since_note, description: changed } = await call("get_review", args, { signal });
       return { note: since_note ?? null, isDescriptionChanged: changed !== undefined };
     },
@@ -135,12 +176,12 @@ export const comparison = ({ id, round, hash, since }: DiffAddress & { since: { 
   });
 
 /** `version`: that of the verdict that offered it. `from`: what the diff begins at, the submitted round or its base. */
-export const counterPatch = (id: string, persona: string, round: number, version: number, from: "round" | "base") =>
+export const counterPatch = (moment: Moment, persona: string, round: number, version: number, from: "round" | "base") =>
   queryOptions({
-    queryKey: keys.counterPatch(id, persona, version, from),
+    queryKey: keys.counterPatch(moment.id, persona, version, from),
     queryFn: ({ signal }) => {
       const since_round = from === "round" ? round : undefined;
-      return callForDiff("get_counter_patch", { review_id: id, persona, round, since_round }, signal);
+      return callForDiff("get_counter_patch", { ...about(moment), persona, round, since_round }, signal);
     },
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,

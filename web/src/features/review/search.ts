@@ -18,6 +18,8 @@ export interface ReviewSearch {
   finding?: string;
   /** The diff as a plain table. */
   diff?: "table";
+  /** The review as it was after this event. Absent: as it is. */
+  at?: number;
 }
 
 export function parseReviewSearch(search: Record<string, unknown>): ReviewSearch {
@@ -39,6 +41,8 @@ export function parseReviewSearch(search: Record<string, unknown>): ReviewSearch
   const finding = textOf(search.finding)?.toUpperCase() ?? "";
   if (/^I-\d+$/.test(finding)) parsed.finding = finding;
   if (search.diff === "table") parsed.diff = "table";
+  const at = countOf(search.at);
+  if (at !== null) parsed.at = at;
   return parsed;
 }
 

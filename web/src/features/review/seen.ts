@@ -19,17 +19,17 @@ export function previousRound(before: Seen | null, shownRounds: readonly number[
 }
 
 /** The state at the last visit. While the page is open it stays the same; the present state is stored for the next one. */
-export function useSeen(id: string, review: { current_round: number; version: number }): Seen | null {
+export function useSeen(id: string, review: { current_round: number; version: number }, isPast: boolean): Seen | null {
   const key = `seen.${id}`;
   const [before] = useState(() => read(key, isSeen));
   const { current_round: round, version } = review;
   useEffect(() => {
     const store = () => {
-      if (document.visibilityState === "visible") write(key, { round, version });
+      if (document.visibilityState === "visible" && !isPast) write(key, { round, version });
     };
     store();
     document.addEventListener("visibilitychange", store);
     return () => document.removeEventListener("visibilitychange", store);
-  }, [key, round, version]);
+  }, [key, round, version, isPast]);
   return before;
 }

@@ -3,6 +3,7 @@ import { event, message } from "./sample";
 import {
   eventWords,
   firstUnread,
+  happened,
   isCut,
   joinMessages,
   offeredPatch,
@@ -105,4 +106,13 @@ test("a shortened text is recognised", () => {
   expect(isCut("abc… [2000 of 3120 characters]")).toBe(true);
   expect(isCut("abc… [2000 of 3120 characters; get_proposal pages the rest]")).toBe(true);
   expect(isCut("abc [1 of 2]")).toBe(false);
+});
+
+test("every kind of event has words for the replay", () => {
+  expect(happened(event(1, "proposed"))).toBe("proposed it");
+  const vote = { verdict: "changes_requested", persona: "security" } as const;
+  expect(happened(event(3, "verdict_given", vote))).toBe("voted changes requested for security");
+  expect(happened(event(4, "verdict_given", { verdict: "comment" }))).toBe("commented");
+  expect(happened(event(2, "claimed", { persona: "tests" }))).toBe("took the seat tests");
+  expect(happened(event(5, "message_added"))).toBe("wrote a message");
 });

@@ -153,6 +153,27 @@ export function eventWords(event: TimelineEvent): string {
   }
 }
 
+/** What an event was, after the name of the actor, if there is one: every kind, not only the quiet ones. */
+export function happened({ event, round }: EventEntry): string {
+  const forSeat = event.persona === undefined ? "" : ` for ${event.persona}`;
+  switch (event.kind) {
+    case "proposed":
+      return "proposed it";
+    case "revised":
+      return `submitted round ${round}`;
+    case "verdict_given":
+      return event.verdict === "comment"
+        ? `commented${forSeat}`
+        : `voted ${event.verdict?.replaceAll("_", " ")}${forSeat}`;
+    case "message_added":
+      return "wrote a message";
+    case "claim_renewed":
+      return `kept the seat ${event.persona ?? ""}`.trim();
+    default:
+      return eventWords(event);
+  }
+}
+
 /** Whether the broker returned only the start of a text. It then ends with "… [2000 of 3120 characters]". */
 export function isCut(text: string): boolean {
   return /… \[\d+ of \d+ characters[^\]]*\]$/.test(text);

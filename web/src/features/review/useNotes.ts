@@ -20,8 +20,8 @@ export interface Notes {
 
 /** Everything that stands at a line of the content on screen: findings, messages, comments that are being written. */
 export function useNotes(): Notes {
-  const { id, issues, drafts, editing, shown } = useReview();
-  const { data: messages } = useQuery(discussion(id));
+  const { moment, issues, drafts, editing, shown } = useReview();
+  const { data: messages } = useQuery(discussion(moment));
   const { round, isCurrent, since, hash } = shown;
   return useMemo(() => {
     const all: Note[] = [];

@@ -6,21 +6,21 @@ import { useMe } from "../../me";
 import { turnsOf } from "../../turns";
 import { type Draft, type KeptDraft, newDraftId, useDrafts } from "./drafts";
 import { type Place, placeOf } from "./findings";
-import { mySeat, permissions, type Review } from "./model";
-import { findings, timeline } from "./queries";
+import { mySeat, noPermissions, permissions, type Review } from "./model";
+import { findings, type Moment } from "./queries";
 import type { OpenDialog, ReviewView, Target } from "./ReviewContext";
 import { previousRound, useSeen } from "./seen";
-import type { EventEntry } from "./stream";
 import { findingNote } from "./useNotes";
 import { useShown } from "./useShown";
+import { useTimeline } from "./useTimeline";
 
 const route = getRouteApi("/r/$review");
 const NO_ISSUES: readonly Issue[] = [];
-const NO_EVENTS: readonly EventEntry[] = [];
+const NO_DRAFTS: readonly KeptDraft[] = [];
 
 /** Everything that the parts of the page share. */
 export function useReviewView(
-  id: string,
+  moment: Moment,
   review: Review,
   openDialog: (dialog: OpenDialog) => void,
   focusContent: () => void,
@@ -29,11 +29,15 @@ export function useReviewView(
   const me = useMemo(() => ({ name, isOperator }), [name, isOperator]);
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const issues = useQuery(findings(id)).data ?? NO_ISSUES;
-  const events = useQuery(timeline(id)).data ?? NO_EVENTS;
-  const drafts = useDrafts(id);
-  const seen = useSeen(id, review);
-  const { shown, pinLatest, pinNext } = useShown(review, search, events);
+  const { id, at } = moment;
+  const isPast = at !== null;
+  const issues = useQuery(findings(moment)).data ?? NO_ISSUES;
+  const history = useTimeline(id);
+  const events = useMemo(() => (at === null ? history : history.filter(({ version }) => version <= at)), [history, at]);
+  const kept = useDrafts(id);
+  const drafts = isPast ? NO_DRAFTS : kept;
+  const seen = useSeen(id, review, isPast);
+  const { shown, pinLatest, pinNext } = useShown(review, search, events, isPast);
   const [editing, setEditing] = useState<KeptDraft | null>(null);
   const focusBefore = useRef<Element | null>(null);
   const [target, goTo] = useState<Target | null>(() => firstTarget(search));
@@ -60,9 +64,10 @@ export function useReviewView(
   );
   const view: ReviewView = {
     id,
+    moment,
     review,
     me,
-    can: permissions(review, me),
+    can: isPast ? noPermissions(permissions(review, me)) : permissions(review, me),
     shown,
     showLatest: (how) => {
       if (how === "next") return pinNext();
@@ -77,7 +82,7 @@ export function useReviewView(
     search,
     go,
     openDialog,
-    editing,
+    editing: isPast ? null : editing,
     edit: (draft) => {
       setEditing(draft);
       if (draft !== null) return;
@@ -87,7 +92,7 @@ export function useReviewView(
       else focusContent();
     },
     comment: (place) => {
-      if (shown.hash === null) return;
+      if (shown.hash === null || isPast) return;
       focusBefore.current = document.activeElement;
       // A free seat is taken with the verdict.
       const mayReview = mySeat(review, me) !== null || turnsOf(review, me).some(({ tool }) => tool === "claim_review");

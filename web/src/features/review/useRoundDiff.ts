@@ -4,9 +4,9 @@ import { useReview } from "./ReviewContext";
 
 /** The diff on screen: of a round, or what changed since another round. */
 export function useRoundDiff(isWanted = true) {
-  const { id, shown } = useReview();
+  const { moment, shown } = useReview();
   const since = shown.since === null || shown.sinceHash === null ? null : { round: shown.since, hash: shown.sinceHash };
   const isReady = shown.hash !== null && (shown.since === null || since !== null);
-  const address = { id, round: shown.round, hash: shown.hash ?? "", since };
+  const address = { ...moment, round: shown.round, hash: shown.hash ?? "", since };
   return { address, diff: useQuery({ ...roundDiff(address), enabled: isWanted && isReady }) };
 }

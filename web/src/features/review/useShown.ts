@@ -35,16 +35,17 @@ export function shownContent(
  * Which content is on screen. A revision that arrives does not replace what the person reads: the page says so, and the
  * person asks for it.
  */
-export function useShown(review: Review, search: ReviewSearch, events: readonly EventEntry[]) {
+export function useShown(review: Review, search: ReviewSearch, events: readonly EventEntry[], isPast: boolean) {
   const latest = { round: review.current_round, hash: review.content_hash };
   const [pinned, setPinned] = useState<Pinned>(latest);
   const [isFollowing, setFollowing] = useState(false);
-  if (isFollowing && pinned.hash !== latest.hash) {
+  if (isFollowing && !isPast && pinned.hash !== latest.hash) {
     setFollowing(false);
     setPinned(latest);
   }
   return {
-    shown: shownContent(review, search, pinned, roundHashes(events)),
+    // A step through the past shows what was current then.
+    shown: shownContent(review, search, isPast ? latest : pinned, roundHashes(events)),
     pinLatest: () => setPinned(latest),
     /** For a content that the person is about to make. */
     pinNext: () => setFollowing(true),
