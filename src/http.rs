@@ -66,7 +66,6 @@ pub enum Route {
     PageAsset,
     Favicon,
     Mcp(mcp::Endpoint),
-    Docs(rest::Asset),
     Api(&'static ::api::Route),
 }
 
@@ -86,8 +85,7 @@ impl Route {
             Self::Favicon,
         ];
         let endpoints = mcp::Endpoint::ALL.iter().copied().map(Self::Mcp);
-        let docs = rest::Asset::ALL.into_iter().map(Self::Docs);
-        pages.into_iter().chain(endpoints).chain(docs).chain(ROUTES.iter().map(Self::Api))
+        pages.into_iter().chain(endpoints).chain(ROUTES.iter().map(Self::Api))
     }
 
     /// The path; a name in braces matches one segment, or with a star all that follow.
@@ -105,7 +103,6 @@ impl Route {
             Self::PageAsset => "/assets/{build}/{*name}",
             Self::Favicon => "/favicon.ico",
             Self::Mcp(endpoint) => endpoint.path(),
-            Self::Docs(asset) => asset.path(),
             Self::Api(route) => route.path,
         }
     }
@@ -120,7 +117,7 @@ impl Route {
             Self::Session => RequiredRole::Public,
             Self::Events | Self::WebSocket | Self::Ticket | Self::SessionCodes | Self::Mcp(_) => RequiredRole::Any,
             // A browser has no token when it opens a page, which reveals nothing about this broker.
-            Self::Docs(_) | Self::PageAsset | Self::Favicon => RequiredRole::Public,
+            Self::PageAsset | Self::Favicon => RequiredRole::Public,
             // The service checks the role of a tool's caller.
             Self::Api(route) => {
                 let role = route.operation.role();
@@ -151,7 +148,6 @@ pub fn router(service: &Service, events: &Events, sign_in: SignIn, body_bytes: u
             Route::PageAsset => get(web_page::asset),
             Route::Favicon => get(web_page::favicon),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(service.clone(), endpoint), body_bytes),
-            Route::Docs(asset) => rest::docs_route(asset),
             Route::Api(route) => rest::route(&api, route),
         };
         // An agent's client runs on this machine and waits for each response.

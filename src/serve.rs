@@ -18,7 +18,7 @@ use actors::{
     reviewer_process::{confinement::Confinement, own_executable},
 };
 use anyhow::{Context as _, anyhow};
-use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
+use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, Signals, TAKEN};
 use config::{
     Auth, Config, LocalUsers, LockError, LogFormat, ProofKey, ReviewerCopy, SandboxMode, data_dir::open_private,
 };
@@ -63,7 +63,9 @@ pub struct Args {
 }
 
 pub async fn run(args: Args) -> Result<(), CliError> {
-    let ResolvedConfig { config, repo } = args.config.resolve(args.listen.as_deref())?;
+    let (loaded, repo) = args.config.load(args.listen.as_deref())?;
+    let view = ConfigView::new(&loaded);
+    let config = loaded.config;
     let _log = logging::init(&config.log)?;
     // Other processes of this user, such as reviewers, must not read the broker's memory, environment and open files.
     #[cfg(target_os = "linux")]
@@ -94,14 +96,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let identity = Arc::new(identity);
     let events = Events::start(&broker, &config.events, Arc::clone(&identity));
     let webhooks = Webhooks::start(&broker, &config)?;
-    let service = Service::new(
-        broker,
-        settings,
-        ConfigView::new(&config),
-        webhooks.clone(),
-        identity,
-        Arc::clone(&started.projects),
-    );
+    let service = Service::new(broker, settings, view, webhooks.clone(), identity, Arc::clone(&started.projects));
     let sign_in = SignIn::new(service.clone(), address.port(), config.auth.session_lifetime);
     let app = http::router(&service, &events, sign_in, body_bytes);
     let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)

@@ -413,7 +413,7 @@ operations! {
         rest "list_personas", "Personas", Any, Read,
         GET "/personas" as "list_personas",
     }
-    /// Operator: returns the settings in force. Arguments of commands are hidden.
+    /// Operator: returns the settings in force with where each value comes from. Arguments of commands are hidden.
     GetConfig(NoArguments) -> introspection::Config {
         rest "get_config", "Settings", AllProjectsOperator, Read,
         GET "/config" as "get_config",

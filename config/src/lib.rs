@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod data_dir;
 mod default_panel;
+mod defaults;
 mod error;
 mod lock_holder;
 mod merge;
@@ -32,6 +33,7 @@ mod validate;
 mod webhooks;
 
 pub use data_dir::{DataDir, DataDirLock, LockError, ProofKey, RegisteredProject, RunningBroker};
+pub use defaults::{DefaultSetting, default_settings};
 pub use error::{ConfigError, Origin, display_value};
 pub use merge::Loaded;
 pub use reviewer_pool::{Pool, SandboxMode};

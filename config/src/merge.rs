@@ -14,7 +14,7 @@ use crate::personas::{self, Configured};
 use crate::reviewer_pool;
 use crate::schema::{RULES, Rule, Scope};
 use crate::setting_values::{Entry, Settings, entries, unknown_variable};
-use crate::sources::Sources;
+use crate::sources::{SettingsFile, Sources};
 use crate::validate::{PathContext, duration};
 use crate::{Config, DEFAULTS};
 
@@ -36,6 +36,8 @@ pub struct Loaded {
     pub config: Config,
     /// By persona and setting.
     pub personas: BTreeMap<String, BTreeMap<String, Origin>>,
+    /// The files that were looked for, in the order of their layers, each with its name in messages.
+    pub files: Vec<(SettingsFile, Origin)>,
     settings: Settings,
 }
 
@@ -188,7 +190,9 @@ impl Merge<'_> {
         }
         let lines = self.settings.0.iter().map(|(key, (value, _))| format!("{key} = {value}\n"));
         let config: Config = toml::from_str(&lines.collect::<String>()).map_err(|error| internal(error.to_string()))?;
-        Ok(Loaded { config: Config { personas, ..config }, personas: persona_origins, settings: self.settings })
+        let files = self.sources.settings_files().into_iter();
+        let files = files.map(|file| (file.clone(), self.sources.origin_of(&file.path))).collect();
+        Ok(Loaded { config: Config { personas, ..config }, personas: persona_origins, files, settings: self.settings })
     }
 
     /// Checks that panels name known personas and fit into one review.

@@ -6,7 +6,7 @@ pub(super) mod response;
 pub use api::openapi::document;
 
 use crate::{
-    http::{problem_details::with_text, request_guard::NeedsToken},
+    http::request_guard::NeedsToken,
     service::{CallContext, CallError, JsonText, Service},
     trace_id::TraceId,
 };
@@ -15,9 +15,9 @@ use api::{ErrorBody, ErrorCode, Format, OperationId, Route, client_repo_header, 
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Path, Query, Request, rejection::PathRejection},
-    http::{HeaderName, HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderName, request::Parts},
     response::{IntoResponse as _, Response},
-    routing::{MethodFilter, MethodRouter, get, on},
+    routing::{MethodFilter, MethodRouter, on},
 };
 use diff_download::LargeBodies;
 use serde_json::{Map, Value};
@@ -112,46 +112,6 @@ pub(super) fn route(api: &Arc<Api>, route: &'static Route) -> MethodRouter {
         let api = Arc::clone(&api);
         async move { Box::pin(api.serve(route, path, request)).await }
     })
-}
-
-pub(super) fn docs_route(asset: Asset) -> MethodRouter {
-    get(move || async move { serve_docs(asset) })
-}
-
-/// The page to read and try the API, and the files it loads. It loads nothing from other hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asset {
-    Page,
-    Script,
-    Style,
-}
-
-impl Asset {
-    pub(super) const ALL: [Self; 3] = [Self::Page, Self::Script, Self::Style];
-
-    pub(super) const fn path(self) -> &'static str {
-        match self {
-            Self::Page => "/api/v1/docs",
-            Self::Script => "/api/v1/docs.js",
-            Self::Style => "/api/v1/docs.css",
-        }
-    }
-}
-
-const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
-                      form-action 'none'; frame-ancestors 'none'";
-
-fn serve_docs(asset: Asset) -> Response {
-    let (kind, text) = match asset {
-        Asset::Page => ("text/html; charset=utf-8", include_str!("rest/docs/page.html")),
-        Asset::Script => ("text/javascript; charset=utf-8", include_str!("rest/docs/page.js")),
-        Asset::Style => ("text/css; charset=utf-8", include_str!("rest/docs/page.css")),
-    };
-    let mut response = with_text(StatusCode::OK, kind, text);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(DOCS_POLICY));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    response
 }
 
 pub(super) async fn method_not_allowed() -> Response {

@@ -2,16 +2,17 @@
 
 use super::{Call, error::CallError};
 use actors::actor_tree_report::MAX_LISTED_REVIEWS;
-use api::introspection::{Actors, ListPersonasResponse, OpenApi, Persona};
+use api::introspection::{Actors, Config, ConfigFile, ListPersonasResponse, OpenApi, Persona, Setting, SettingLayer};
 use api::operation::NoArguments;
-use config::Config;
+use config::{Loaded, Origin, default_settings};
 use domain::persona;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// What the settings say, as far as callers may read it. It does not change while the broker runs.
 pub struct ConfigView {
-    config: Map<String, Value>,
+    config: Config,
     personas: Vec<Persona>,
     logs: PathBuf,
     /// The broker can be reached only from this machine.
@@ -19,9 +20,10 @@ pub struct ConfigView {
 }
 
 impl ConfigView {
-    pub fn new(config: &Config) -> Self {
+    pub fn new(loaded: &Loaded) -> Self {
+        let config = &loaded.config;
         Self {
-            config: without_secrets(config),
+            config: shown_config(loaded),
             personas: config.personas.values().map(|persona| describe(persona)).collect(),
             logs: config.server.data_dir.reviewers(),
             is_local: config.server.listen.ip().is_loopback(),
@@ -37,19 +39,57 @@ impl ConfigView {
     }
 }
 
+fn shown_config(loaded: &Loaded) -> Config {
+    let defaults = default_settings();
+    let settings = loaded.settings().map(|(name, value, origin)| {
+        let default = defaults.get(name);
+        Setting {
+            name: name.to_owned(),
+            value: without_secrets(loaded, name, value),
+            default: default.map(|default| without_secrets(loaded, name, &default.value)),
+            layer: layer(loaded, origin),
+            source: (!origin.is_default()).then(|| origin.to_string()),
+            description: default.and_then(|default| default.description.clone()),
+        }
+    });
+    let file = |(file, origin): &(config::SettingsFile, Origin)| ConfigFile {
+        layer: layer(loaded, origin),
+        path: origin.to_string(),
+        exists: file.exists,
+    };
+    Config { settings: settings.collect(), files: loaded.files.iter().map(file).collect() }
+}
+
+fn layer(loaded: &Loaded, origin: &Origin) -> SettingLayer {
+    let file = || loaded.files.iter().rev().find(|(_, of)| of == origin).map(|(file, _)| file.layer);
+    match origin {
+        Origin::Default | Origin::BuiltIn(_) => SettingLayer::Default,
+        Origin::Variable(_) => SettingLayer::Environment,
+        Origin::Flag(_) => SettingLayer::Option,
+        Origin::File(_) => match file() {
+            Some("user") => SettingLayer::UserFile,
+            Some("project") => SettingLayer::ProjectFile,
+            Some(_) | None => SettingLayer::NamedFile,
+        },
+    }
+}
+
 /// Settings hold neither tokens nor values of variables. A command may hold a key, though, and the path of a
 /// receiver's URL is often one.
-fn without_secrets(config: &Config) -> Map<String, Value> {
-    let mut value = serde_json::to_value(config).unwrap_or_default();
-    if let Some(Value::Array(command)) = value.pointer_mut("/pool/command") {
-        command.iter_mut().skip(1).for_each(|argument| *argument = "(hidden)".into());
-    }
-    if let Some(Value::Array(receivers)) = value.pointer_mut("/webhooks/receivers") {
-        for (value, receiver) in receivers.iter_mut().zip(&config.webhooks.receivers) {
-            value["url"] = format!("{}/(hidden)", receiver.origin()).into();
+fn without_secrets(loaded: &Loaded, name: &str, value: &impl Serialize) -> Value {
+    let mut value = serde_json::to_value(value).unwrap_or_default();
+    match (name, &mut value) {
+        ("pool.command", Value::Array(command)) => {
+            command.iter_mut().skip(1).for_each(|argument| *argument = "(hidden)".into());
         }
+        ("webhooks.receivers", Value::Array(receivers)) => {
+            for (value, receiver) in receivers.iter_mut().zip(&loaded.config.webhooks.receivers) {
+                value["url"] = format!("{}/(hidden)", receiver.origin()).into();
+            }
+        }
+        _ => {}
     }
-    object(value)
+    value
 }
 
 fn describe(persona: &persona::Persona) -> Persona {
@@ -74,8 +114,8 @@ pub(super) async fn personas(call: &Call<'_>, _: NoArguments) -> Result<ListPers
     Ok(ListPersonasResponse { personas: call.service.config.personas.clone() })
 }
 
-pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<api::introspection::Config, CallError> {
-    Ok(api::introspection::Config(call.service.config.config.clone()))
+pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<Config, CallError> {
+    Ok(call.service.config.config.clone())
 }
 
 pub(super) async fn actors(call: &Call<'_>, _: NoArguments) -> Result<Actors, CallError> {

@@ -12,7 +12,7 @@ use actors::{
     credentials::{Scope, SecretHash},
 };
 use api::OperationId;
-use config::Config;
+use config::{Config, Sources};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -27,8 +27,8 @@ struct World {
 impl World {
     async fn start() -> Self {
         let dir = TempDir::new().unwrap();
-        let mut config = Config::default();
-        config.server.data_dir = dir.path().to_owned().into();
+        let loaded = Config::load(&Sources { data_dir: Some(dir.path().into()), ..Sources::default() }).unwrap();
+        let config = loaded.config.clone();
         let StartedBroker { running, projects, .. } =
             serve::start(&config, None, ([127, 0, 0, 1], 0).into()).await.unwrap();
         let settings = Settings {
@@ -40,7 +40,7 @@ impl World {
         let webhooks = Webhooks::start(&running.broker, &config).unwrap();
         let identity =
             BrokerIdentity::new("test".into(), config::ProofKey::new("key".into()), false, dir.path().into());
-        let view = ConfigView::new(&config);
+        let view = ConfigView::new(&loaded);
         let service = Service::new(running.broker.clone(), settings, view, webhooks, identity.into(), projects);
         Self { running, service, _dir: dir }
     }

@@ -7,6 +7,8 @@ export const EMPTY_PAGES: Record<string, string> = {
   inbox: "/",
   start: "/start",
   reviews: "/r",
+  settings: "/settings",
+  "api-docs": "/api-docs?op=get_review_status",
   preferences: "/preferences",
   "sign-in": "/sign-in",
   "unknown-review": "/r/R-99",
@@ -18,7 +20,9 @@ export const FULL_PAGES: Record<string, string> = {
   inbox: "/",
   start: "/start",
   reviews: "/r",
+  settings: "/settings?changed=true",
   preferences: "/preferences",
+  "review-replay": `/r/${SCENES.inDiscussion}?at=4`,
   ...Object.fromEntries(Object.entries(SCENES).map(([scene, number]) => [`review-${scene}`, `/r/${number}`])),
 };
 

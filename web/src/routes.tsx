@@ -1,9 +1,11 @@
 /** The one table of pages: path, search parameters, component. Nothing else knows a path. */
 import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
 import { App } from "./App";
+import { type ApiDocsSearch, parseApiDocsSearch } from "./features/apiDocs/search";
 import { InboxPage } from "./features/inbox/InboxPage";
 import { parseReviewSearch, type ReviewSearch } from "./features/review/search";
 import { parseReviewsSearch, type ReviewsSearch } from "./features/reviews/search";
+import { parseSettingsSearch, type SettingsSearch } from "./features/settings/search";
 import { Page } from "./ui/Page";
 
 const root = createRootRoute({ component: App, notFoundComponent: NotFound });
@@ -37,6 +39,20 @@ const preferences = createRoute({
   component: lazyRouteComponent(() => import("./features/preferences/PreferencesPage"), "PreferencesPage"),
 });
 
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  validateSearch: (search): SettingsSearch => parseSettingsSearch(search),
+  component: lazyRouteComponent(() => import("./features/settings/SettingsPage"), "SettingsPage"),
+});
+
+const apiDocs = createRoute({
+  getParentRoute: () => root,
+  path: "/api-docs",
+  validateSearch: (search): ApiDocsSearch => parseApiDocsSearch(search),
+  component: lazyRouteComponent(() => import("./features/apiDocs/ApiDocsPage"), "ApiDocsPage"),
+});
+
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
@@ -44,7 +60,7 @@ const signIn = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([inbox, start, reviews, review, preferences, signIn]),
+  routeTree: root.addChildren([inbox, start, reviews, review, settings, apiDocs, preferences, signIn]),
   defaultPreload: "intent",
   scrollRestoration: true,
   // Only what a page's parser has accepted: a wrong value in the address must not reach the page.

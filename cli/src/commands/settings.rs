@@ -1,16 +1,22 @@
-//! `countersign config`: prints the settings with the origin of each value, and edits the user's file. It needs no broker.
+//! `countersign config`: prints the settings with the origin of each value, and edits the user's file. Only `running` needs
+//! a broker.
 
 use crate::{
     CliError,
     atomic_files::{self, FileMode},
+    client::BrokerArgs,
     completion,
     config_overrides::ConfigArgs,
-    render::{style, table},
+    render::{print, style, table},
     terminal,
     text_draft::run_editor,
     toml_edits,
 };
 use anyhow::{Context as _, anyhow};
+use api::{
+    introspection::Setting as RunningSetting,
+    operation::{GetConfig, NoArguments},
+};
 use config::{Config, ConfigError, DataDir, Loaded, SettingName, SettingsFile, Sources, display_value};
 use domain::text::escape;
 use serde::Serialize;
@@ -54,6 +60,17 @@ pub enum SettingsCommand {
         changed: bool,
         #[command(flatten)]
         options: Options,
+    },
+    /// List the settings of the running broker, as it read them when it started
+    Running {
+        /// Only this section, or settings that begin with this
+        #[arg(value_name = "SECTION")]
+        prefix: Option<String>,
+        /// Leave out settings that have their default
+        #[arg(long)]
+        changed: bool,
+        #[command(flatten)]
+        broker: BrokerArgs,
     },
     /// Print the value of one setting
     Get {
@@ -108,6 +125,7 @@ pub(crate) async fn run(command: SettingsCommand) -> Result<(), CliError> {
     match command {
         SettingsCommand::Path { all, options } => print_paths(all, &options),
         SettingsCommand::List { prefix, changed, options } => list(prefix.as_deref(), changed, &options),
+        SettingsCommand::Running { prefix, changed, broker } => running(prefix.as_deref(), changed, &broker).await,
         SettingsCommand::Get { name, options } => get(&name, &options),
         SettingsCommand::Set { name, value, options } => set(&name, &value, &options),
         SettingsCommand::Edit { options } => edit(&options).await,
@@ -162,6 +180,31 @@ fn list(prefix: Option<&str>, changed: bool, options: &Options) -> Result<(), Cl
         .map(|(text, style)| crate::render::Cell::styled(text, style))
     };
     terminal::page(&table(["SETTING", "VALUE", "SOURCE"], settings.iter().map(row)))
+}
+
+async fn running(prefix: Option<&str>, changed: bool, broker: &BrokerArgs) -> Result<(), CliError> {
+    let client = broker.connect().await?;
+    let mut config = client.execute::<GetConfig>(&NoArguments {}).await?;
+    let is_wanted = |setting: &RunningSetting| {
+        setting.name.starts_with(prefix.unwrap_or_default()) && !(changed && setting.source.is_none())
+    };
+    config.settings.retain(is_wanted);
+    if config.settings.is_empty() && !changed {
+        let error =
+            anyhow!("no setting begins with {:?}; `countersign config running` lists all", prefix.unwrap_or_default());
+        return Err(CliError::usage(error));
+    }
+    let row = |setting: &RunningSetting| {
+        let style = if setting.source.is_none() { style::DIM } else { style::PLAIN };
+        let source = setting.source.as_deref().unwrap_or("default.toml");
+        [
+            (escape(&setting.name).into_owned(), style::PLAIN),
+            (escape(&setting.value.to_string()).into_owned(), style),
+            (escape(source).into_owned(), style),
+        ]
+        .map(|(text, style)| crate::render::Cell::styled(text, style))
+    };
+    print(client.json, &config, |config| table(["SETTING", "VALUE", "SOURCE"], config.settings.iter().map(row)))
 }
 
 fn get(name: &str, options: &Options) -> Result<(), CliError> {

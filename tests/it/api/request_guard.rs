@@ -185,13 +185,9 @@ async fn requests_of_local_clients_are_allowed() {
     for headers in own {
         for route in Route::all() {
             let answer = match route {
-                Route::Health
-                | Route::Ready
-                | Route::Actors
-                | Route::Metrics
-                | Route::PageAsset
-                | Route::Favicon
-                | Route::Docs(_) => send(&broker, "GET", &address(route), headers, "").await,
+                Route::Health | Route::Ready | Route::Actors | Route::Metrics | Route::PageAsset | Route::Favicon => {
+                    send(&broker, "GET", &address(route), headers, "").await
+                }
                 Route::Events => send(&broker, "GET", &format!("{}?follow=false", route.path()), headers, "").await,
                 // The upgrade itself is in tests/it/api/events.rs.
                 Route::WebSocket => {
@@ -337,8 +333,7 @@ async fn the_body_of_a_rejected_request_is_not_awaited() {
             | Route::Events
             | Route::WebSocket
             | Route::PageAsset
-            | Route::Favicon
-            | Route::Docs(_) => "GET",
+            | Route::Favicon => "GET",
             Route::Api(_) | Route::Mcp(_) | Route::Ticket | Route::Session | Route::SessionCodes => continue,
         };
         let mut wire = Wire::to(&broker).await;

@@ -256,8 +256,20 @@ export type ClaimResponse = {
   workspace?: string;
 };
 
-/** Response of get_config: the settings in force, with secrets hidden. */
-export type Config = Record<string, unknown>;
+/** Response of get_config: the settings in force, as the broker read them when it started. Secrets are hidden. */
+export type Config = {
+  /** The files that the broker reads if they exist. Later ones win. */
+  files: ConfigFile[];
+  /** Sorted by name. */
+  settings: Setting[];
+};
+
+/** A file of settings. */
+export type ConfigFile = {
+  exists: boolean;
+  layer: SettingLayer;
+  path: string;
+};
 
 /** Where the votes stand, and which are missing. */
 export type Consensus = {
@@ -1654,6 +1666,23 @@ export type SessionCode = {
   expires_in_seconds: number;
 };
 
+/** One setting of the broker. */
+export type Setting = {
+  /** The value without any file, variable or option. Absent if the setting has none. */
+  default?: unknown;
+  /** What it does. */
+  description?: string;
+  layer: SettingLayer;
+  /** For example claims.lease. */
+  name: string;
+  /** The file, the variable or the option that sets it. Absent if it has its default. */
+  source?: string;
+  value: unknown;
+};
+
+/** Where the value of a setting comes from. */
+export type SettingLayer = "default" | "environment" | "user_file" | "project_file" | "named_file" | "option";
+
 /** An issue that an approval resolved. */
 export type SettledIssue = {
   issue_id: string;
@@ -2045,6 +2074,8 @@ export type Operations = {
   get_config: { args: Record<string, never>; answer: Config };
   /** List issues */
   list_issues: { args: {
+    /** With review_id: the issues as they were after this event of the review, its version in get_review_timeline. */
+    at?: number | undefined;
     /** Your own id. With review_id it renews your claim of that review. */
     caller_id?: string | undefined;
     /** The next_cursor of the previous page. */
@@ -2252,6 +2283,8 @@ export type Operations = {
   get_review: { args: {
     /** Its id, number or a unique id prefix. */
     review_id: string;
+    /** The review as it was after this event: its version in get_review_timeline. Default: as it is now. */
+    at?: number | undefined;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
     /** "submitted": the content before a counter-patch was accepted. Default "active". */
@@ -2311,6 +2344,8 @@ export type Operations = {
   get_counter_patch: { args: {
     /** Its id, number or a unique id prefix. */
     review_id: string;
+    /** The review as it was after this event: its version in get_review_timeline. Default: as it is now. */
+    at?: number | undefined;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
     /** Leave out this many of affected_files: the next_files_from of the previous response. */
@@ -2344,6 +2379,8 @@ export type Operations = {
   get_diff: { args: {
     /** Its id, number or a unique id prefix. */
     review_id: string;
+    /** The review as it was after this event: its version in get_review_timeline. Default: as it is now. */
+    at?: number | undefined;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
     /** "submitted": the content before a counter-patch was accepted. Default "active". */
@@ -2367,6 +2404,8 @@ export type Operations = {
   get_file: { args: {
     /** Its id, number or a unique id prefix. */
     review_id: string;
+    /** The review as it was after this event: its version in get_review_timeline. Default: as it is now. */
+    at?: number | undefined;
     /** Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted". */
     content?: ContentChoice | undefined;
     /** Only this content: if the requested content has another hash, the call is refused as stale_content. */
@@ -2382,6 +2421,8 @@ export type Operations = {
   list_review_issues: { args: {
     /** Only issues of this review. Default: of all reviews. */
     review_id: string;
+    /** With review_id: the issues as they were after this event of the review, its version in get_review_timeline. */
+    at?: number | undefined;
     /** Your own id. With review_id it renews your claim of that review. */
     caller_id?: string | undefined;
     /** The next_cursor of the previous page. */
@@ -2422,6 +2463,8 @@ export type Operations = {
   get_discussion: { args: {
     /** Its id, number or a unique id prefix. */
     review_id: string;
+    /** The review as it was after this event: its version in get_review_timeline. Default: as it is now. */
+    at?: number | undefined;
     /** Your own id. Reading renews your claim. Optional. */
     caller_id?: string | undefined;
     /** The next_cursor of the previous page, with an unchanged round. */
@@ -2452,6 +2495,8 @@ export type Operations = {
   get_patch: { args: {
     /** Its id, number or a unique id prefix. */
     review_id: string;
+    /** The review as it was after this event: its version in get_review_timeline. Default: as it is now. */
+    at?: number | undefined;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
     /** "submitted": the content before a counter-patch was accepted. Default "active". */
@@ -2511,6 +2556,8 @@ export type Operations = {
     review_id: string;
     /** An earlier round. Default: the current round. */
     round: number;
+    /** The review as it was after this event: its version in get_review_timeline. Default: as it is now. */
+    at?: number | undefined;
     /** Your own id. Optional. */
     caller_id?: string | undefined;
     /** "submitted": the content before a counter-patch was accepted. Default "active". */
@@ -2543,6 +2590,8 @@ export type Operations = {
   get_review_status: { args: {
     /** Its id, number or a unique id prefix. */
     review_id: string;
+    /** The review as it was after this event: its version in get_review_timeline. Default: as it is now. */
+    at?: number | undefined;
     /** Your own id, so that the broker knows when it is your turn. */
     caller_id?: string | undefined;
     /** With wait, the role you act in: "operator" also ends the wait when an operator must act. Default: the role of your token or endpoint, else proposer and reviewer. */
@@ -2567,6 +2616,8 @@ export type Operations = {
   get_review_timeline: { args: {
     /** Its id, number or a unique id prefix. */
     review_id: string;
+    /** Only events up to this version. Default: all. */
+    at?: number | undefined;
     /** Your own id. It renews your claim of the review. */
     caller_id?: string | undefined;
     /** The next_cursor of the previous page. */

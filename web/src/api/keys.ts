@@ -15,6 +15,8 @@ export const keys = {
   personas: ["personas"] as const,
   pool: ["pool"] as const,
   stats: ["stats"] as const,
+  config: ["config"] as const,
+  webhooks: ["webhooks"] as const,
   /** A prefix: status, proposal, messages, issues and timeline lie below it. */
   review: (id: string) => ["review", id] as const,
   status: (id: string) => ["review", id, "status"] as const,
@@ -22,6 +24,8 @@ export const keys = {
   messages: (id: string) => ["review", id, "messages"] as const,
   issues: (id: string) => ["review", id, "issues"] as const,
   timeline: (id: string) => ["review", id, "timeline"] as const,
+  /** A review as it was after an event. It never changes, so events do not name it. */
+  past: (id: string, at: number, part: string) => ["past", id, at, part] as const,
   /** The id that a number or a prefix means. It never changes. */
   reviewId: (name: string) => ["review-id", name] as const,
   /** Content never changes, so its key is its hash. */

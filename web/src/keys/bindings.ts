@@ -18,6 +18,8 @@ export const bindings = {
   palette: { scope: "everywhere", keys: ["Mod+K"], label: "Open the palette" },
   goInbox: { scope: "everywhere", keys: ["g i"], label: "Go to Inbox" },
   goReviews: { scope: "everywhere", keys: ["g r"], label: "Go to Reviews" },
+  goSettings: { scope: "everywhere", keys: ["g c"], label: "Go to Settings" },
+  goApiDocs: { scope: "everywhere", keys: ["g d"], label: "Go to the documentation of the API" },
   goStart: { scope: "everywhere", keys: ["g h"], label: "Go to Start" },
   goPreferences: { scope: "everywhere", keys: ["g ,"], label: "Go to Preferences" },
   pause: { scope: "everywhere", keys: ["w"], label: "Pause or continue live updates" },
@@ -49,6 +51,12 @@ export const bindings = {
   settle: { scope: "review", keys: ["e"], label: "Settle the current finding" },
   takeSeat: { scope: "review", keys: ["t"], label: "Take a seat" },
   actions: { scope: "review", keys: ["."], label: "Show all actions" },
+  replay: { scope: "review", keys: ["h"], label: "Replay the review from its history" },
+  nextEvent: { scope: "review", keys: ["ArrowRight"], label: "Replay: next event" },
+  previousEvent: { scope: "review", keys: ["ArrowLeft"], label: "Replay: previous event" },
+  firstEvent: { scope: "review", keys: ["Home"], label: "Replay: first event" },
+  lastEvent: { scope: "review", keys: ["End"], label: "Replay: last event" },
+  backToNow: { scope: "review", keys: ["Escape"], label: "Replay: back to now" },
   send: { scope: "review", keys: ["Mod+Enter"], label: "Send the open form" },
 } as const satisfies Record<string, Binding>;
 
@@ -78,7 +86,10 @@ export function display(key: string): string {
     .replace("Mod+", isMac ? "⌘" : "Ctrl ")
     .replace("Shift+", "⇧")
     .replace("ArrowDown", "↓")
-    .replace("ArrowUp", "↑");
+    .replace("ArrowUp", "↑")
+    .replace("ArrowRight", "→")
+    .replace("ArrowLeft", "←")
+    .replace("Escape", "Esc");
 }
 
 /** A key press in the notation of the table. */

@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { Whoami } from "../../api/generated";
 import { Name } from "../../text/UserText";
 
@@ -37,7 +38,7 @@ export function AboutBroker({ whoami }: { whoami: Whoami }) {
         ))}
       </dl>
       <p className="mt-3">
-        <a href="/api/v1/docs">Documentation of the API</a>
+        <Link to="/api-docs">Documentation of the API</Link>
       </p>
     </>
   );

@@ -1,0 +1,14 @@
+/** The address of the API documentation: what is searched for, and the operation that is open. */
+
+export interface ApiDocsSearch {
+  q?: string;
+  op?: string;
+}
+
+/** Reads an address that a person may have written. What it does not understand, it leaves out. */
+export function parseApiDocsSearch(search: Record<string, unknown>): ApiDocsSearch {
+  return {
+    ...(typeof search.q === "string" && search.q.trim() !== "" && search.q.length <= 200 && { q: search.q }),
+    ...(typeof search.op === "string" && /^[a-z_]{1,64}$/.test(search.op) && { op: search.op }),
+  };
+}

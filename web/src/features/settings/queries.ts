@@ -1,0 +1,34 @@
+import { queryOptions } from "@tanstack/react-query";
+import { call } from "../../api/client";
+import { keys } from "../../api/keys";
+
+/** The broker reads its settings when it starts, and a new broker loads everything anew. */
+export const config = () =>
+  queryOptions({
+    queryKey: keys.config,
+    queryFn: ({ signal }) => call("get_config", {}, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** Deliveries cause no events. */
+const RECHECK_MS = 5_000;
+
+export const webhooks = () =>
+  queryOptions({
+    queryKey: keys.webhooks,
+    queryFn: ({ signal }) => call("list_webhooks", {}, { signal }),
+    refetchInterval: RECHECK_MS,
+  });
+
+const PAGE_ROWS = 50;
+
+/** The oldest ones. When they are delivered or dropped, the next ones follow. */
+export const deadDeliveries = (webhook: string) =>
+  queryOptions({
+    queryKey: [...keys.webhooks, "dead", webhook],
+    queryFn: ({ signal }) => call("list_dead_deliveries", { webhook, limit: PAGE_ROWS }, { signal }),
+    refetchInterval: RECHECK_MS,
+  });
+
+export const projects = () =>
+  queryOptions({ queryKey: keys.projects, queryFn: ({ signal }) => call("list_projects", {}, { signal }) });
