@@ -32,7 +32,7 @@ use domain::{
     persona::{Mode, Persona},
     query_types::{ConventionsFile, EventOrder, GroupBy},
     review::{AddMessage, Command, DiffSide, PastReview, Proposer, Review, Seat, transition},
-    stats::Stats,
+    stats::{DailyStats, Stats},
     time::Timestamp,
     verdict::VerdictRequest,
 };
@@ -327,11 +327,24 @@ impl Broker {
     /// connections.
     pub async fn stats(&self, period: &StatsPeriod, by: GroupBy) -> Answer<Stats> {
         let _call = self.admit()?;
-        let busy = |_| BrokerError::Busy { what: "too many statistics are being made" };
-        let _queued = self.0.stats_queue.try_acquire().map_err(busy)?;
-        let _turn = self.0.stats_turn.acquire().await.map_err(|_| BrokerError::ShuttingDown)?;
-        self.0.submissions.reviews.write_figures().await?;
+        let _turn = self.begin_stats().await?;
         Ok(self.reader().count_stats(period, by).await?)
+    }
+
+    /// The statistics of each day. They wait for their turn as [`Self::stats`] do.
+    pub async fn daily_stats(&self, period: &StatsPeriod, by_persona: bool) -> Answer<DailyStats> {
+        let _call = self.admit()?;
+        let _turn = self.begin_stats().await?;
+        Ok(self.reader().count_daily_stats(period, by_persona).await?)
+    }
+
+    /// Waits for the turn to read statistics, and adds what is not in their tables yet.
+    async fn begin_stats(&self) -> Answer<[SemaphorePermit<'_>; 2]> {
+        let busy = |_| BrokerError::Busy { what: "too many statistics are being made" };
+        let queued = self.0.stats_queue.try_acquire().map_err(busy)?;
+        let turn = self.0.stats_turn.acquire().await.map_err(|_| BrokerError::ShuttingDown)?;
+        self.0.submissions.reviews.write_figures().await?;
+        Ok([turn, queued])
     }
 
     /// Checks that a name is allowed: not empty, one line, not too long.

@@ -154,6 +154,7 @@ error_codes! {
         UnknownIssue = "unknown_issue",
         UnknownReviewer = "unknown_reviewer",
         NoSuchRound = "no_such_round",
+        UnknownEvent = "unknown_event",
         UnknownFile = "unknown_file",
         NoDiff = "no_diff",
         NoCounterPatch = "no_counter_patch",

@@ -32,8 +32,18 @@ pub struct TimelineRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ActivityRequest {
+    /// Only this review: its id, its number, or a unique prefix of the id.
+    pub review_id: Option<String>,
+    /// Only events caused by this actor, spelled as in the log.
+    pub actor: Option<String>,
+    /// Only events of these kinds.
+    pub kind: Option<Vec<EventKind>>,
     /// Only this project.
     pub project: Option<String>,
+    /// The start of the period: a time (RFC 3339, or a date, in UTC) or an age (30m, 24h, 7d).
+    pub since: Option<String>,
+    /// The end of the period, in the format of since. Exclusive.
+    pub until: Option<String>,
     /// Rows per page, 1 to 200. Default 50.
     #[schemars(range(min = 1))]
     pub limit: Option<u32>,
@@ -48,8 +58,8 @@ pub struct AuditRequest {
     pub review_id: Option<String>,
     /// Only events caused by this actor, spelled as in the log.
     pub actor: Option<String>,
-    /// Only events of this kind.
-    pub kind: Option<EventKind>,
+    /// Only events of these kinds.
+    pub kind: Option<Vec<EventKind>>,
     /// Only this project.
     pub project: Option<String>,
     /// The start of the period: a time (RFC 3339, or a date, in UTC) or an age (30m, 24h, 7d).
@@ -63,6 +73,12 @@ pub struct AuditRequest {
     pub limit: Option<u32>,
     /// The next_cursor of the previous page, with unchanged filters.
     pub cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct EventRequest {
+    /// The sequence number in the log.
+    pub seq: u64,
 }
 
 #[skip_serializing_none]

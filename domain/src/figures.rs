@@ -2,7 +2,7 @@
 //! the running figures are always the sum over all reviews.
 
 use crate::{
-    finding::{Finding, FindingStatus, Severity},
+    finding::{DisputeOutcome, Finding, FindingFate, Severity},
     review::{Category, Review, Status},
     time::Timestamp,
     verdict::{ReviewMetrics, Verdict},
@@ -237,15 +237,22 @@ pub enum WorkSum {
     /// Verdicts that report a cost.
     WithCost,
     Suggestions,
-    IssuesBySeverity(Severity),
-    IssuesByStatus(FindingStatus),
+    /// Votes for which a review was approved or rejected, and those among them that say the same as the outcome.
+    JudgedVotes,
+    AgreeingVotes,
+    /// Issues that were disputed, and how the last dispute of each ended.
+    Disputes,
+    DisputesUpheld,
+    DisputesRejected,
+    Issues(Severity, FindingFate),
 }
 
-const GIVEN: usize = 10;
-const BY_SEVERITY: usize = GIVEN + Verdict::ALL.len();
-const BY_STATUS: usize = BY_SEVERITY + Severity::ALL.len();
+const GIVEN: usize = 15;
+const ISSUES: usize = GIVEN + Verdict::ALL.len();
 
-pub type WorkSums = Sums<{ BY_STATUS + FindingStatus::ALL.len() }>;
+const WORK_SUMS: usize = ISSUES + Severity::ALL.len() * FindingFate::ALL.len();
+
+pub type WorkSums = Sums<WORK_SUMS>;
 
 impl WorkSum {
     const fn index(self) -> usize {
@@ -260,9 +267,13 @@ impl WorkSum {
             Self::CostMicroUsd => 7,
             Self::WithCost => 8,
             Self::Suggestions => 9,
+            Self::JudgedVotes => 10,
+            Self::AgreeingVotes => 11,
+            Self::Disputes => 12,
+            Self::DisputesUpheld => 13,
+            Self::DisputesRejected => 14,
             Self::Given(verdict) => GIVEN + verdict as usize,
-            Self::IssuesBySeverity(severity) => BY_SEVERITY + severity as usize,
-            Self::IssuesByStatus(status) => BY_STATUS + status as usize,
+            Self::Issues(severity, fate) => ISSUES + severity as usize * FindingFate::ALL.len() + fate as usize,
         }
     }
 }
@@ -281,11 +292,17 @@ impl WorkSums {
             "cost_micro_usd",
             "with_cost",
             "suggestions",
+            "judged_votes",
+            "agreeing_votes",
+            "disputes",
+            "disputes_upheld",
+            "disputes_rejected",
         ];
         let mut names: Vec<String> = single.map(str::to_owned).into();
         names.extend(Verdict::ALL.iter().map(|verdict| format!("{verdict}_given")));
-        names.extend(Severity::ALL.iter().map(|severity| format!("{severity}_issues")));
-        names.extend(FindingStatus::ALL.iter().map(|status| format!("{status}_issues")));
+        for severity in Severity::ALL {
+            names.extend(FindingFate::ALL.iter().map(|fate| format!("{severity}_{fate}_issues")));
+        }
         names
     }
 
@@ -332,12 +349,28 @@ impl WorkSums {
     /// What a finding adds.
     pub fn of_finding(finding: &Finding) -> Self {
         let mut sums = Self::default();
-        if finding.found.is_issue {
-            sums.count(WorkSum::IssuesBySeverity(finding.found.severity), 1);
-            sums.count(WorkSum::IssuesByStatus(finding.status), 1);
-        } else {
+        if !finding.found.is_issue {
             sums.count(WorkSum::Suggestions, 1);
+            return sums;
         }
+        sums.count(WorkSum::Issues(finding.found.severity, finding.fate()), 1);
+        if let Some(outcome) = finding.dispute() {
+            sums.count(WorkSum::Disputes, 1);
+            sums.count(WorkSum::DisputesUpheld, i64::from(outcome == DisputeOutcome::Upheld));
+            sums.count(WorkSum::DisputesRejected, i64::from(outcome == DisputeOutcome::Rejected));
+        }
+        sums
+    }
+
+    /// What the vote of a seat adds once the review is approved or rejected.
+    const fn of_judged_vote(vote: Verdict, outcome: ReviewSum) -> Self {
+        let mut sums = Self::new([0; WORK_SUMS]);
+        let agrees = matches!(
+            (vote, outcome),
+            (Verdict::Approved, ReviewSum::Approved) | (Verdict::Rejected, ReviewSum::Rejected)
+        );
+        sums.count(WorkSum::JudgedVotes, 1);
+        sums.count(WorkSum::AgreeingVotes, agrees as i64);
         sums
     }
 }
@@ -372,6 +405,14 @@ impl Figures {
         for measure in Measure::ALL {
             if let Some(value) = measure.of(review) {
                 self.add_counted((*measure, measure.rounded(value)), Counted { reviews: times, total: value * times });
+            }
+        }
+        // The vote of an earlier round is not compared: it was about another content.
+        let Some(outcome @ (ReviewSum::Approved | ReviewSum::Rejected)) = outcome(review) else { return };
+        for seat in &review.seats {
+            if let (Some(vote), Some(claim)) = (seat.vote, &seat.claim) {
+                let worker = Worker { persona: seat.persona.clone(), reviewer: claim.by.clone() };
+                self.work.entry(worker).or_default().add(&WorkSums::of_judged_vote(vote, outcome), times);
             }
         }
     }

@@ -51,6 +51,29 @@ crate::string_enum! {
 }
 
 crate::string_enum! {
+    /// What has become of a finding. Unlike the status it tells a disputed finding from an open one.
+    FindingFate {
+        Open = "open",
+        /// Its proposer disputes it, and its reviewer has not answered.
+        Disputed = "disputed",
+        Fixed = "fixed",
+        WontFix = "wont_fix",
+        Duplicate = "duplicate",
+    }
+}
+
+crate::string_enum! {
+    /// How the last dispute of a finding ended.
+    DisputeOutcome {
+        Undecided = "undecided",
+        /// The finding was withdrawn: it became `wont_fix`.
+        Upheld = "upheld",
+        /// The finding was confirmed, fixed, or merged with another one.
+        Rejected = "rejected",
+    }
+}
+
+crate::string_enum! {
     /// What happened to a finding's lines in the active content.
     AnchorState {
         /// Unchanged, at their old position.
@@ -199,6 +222,9 @@ pub struct Finding {
     /// It was fixed and came back, or it asks to undo an earlier suggestion.
     pub oscillating: bool,
     pub reply: Option<ProposerReply>,
+    /// `None` if its proposer never disputed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dispute: Option<DisputeOutcome>,
     pub resolution: Option<Resolution>,
 }
 
@@ -212,6 +238,25 @@ impl Finding {
     pub fn blocks(&self, policy: &Policy) -> bool {
         let counts = policy.ungrounded_blocks || !matches!(self.grounding, Grounding::Ungrounded { .. });
         policy.block_on_critical && counts && self.is_open_issue() && self.found.severity == Severity::Critical
+    }
+
+    pub fn fate(&self) -> FindingFate {
+        match self.status {
+            FindingStatus::Open if self.is_disputed() => FindingFate::Disputed,
+            FindingStatus::Open => FindingFate::Open,
+            FindingStatus::Fixed => FindingFate::Fixed,
+            FindingStatus::WontFix => FindingFate::WontFix,
+            FindingStatus::Duplicate => FindingFate::Duplicate,
+        }
+    }
+
+    /// How its last dispute ended. Findings that were stored without `dispute` can still be disputed now.
+    pub fn dispute(&self) -> Option<DisputeOutcome> {
+        if self.is_disputed() { Some(DisputeOutcome::Undecided) } else { self.dispute }
+    }
+
+    fn is_disputed(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| reply.response == ProposerResponse::Disputed)
     }
 
     /// Its location in the active content.

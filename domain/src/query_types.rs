@@ -24,6 +24,8 @@ crate::string_enum! {
         Persona = "persona",
         Category = "category",
         Day = "day",
+        /// Each persona on each day.
+        DayPersona = "day_persona",
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Stats {
     pub reviews: ReviewStats,
     pub work: WorkStats,
     pub issues: IssueStats,
+    /// The reported cost divided by the approved reviews. Absent without either.
+    pub cost_per_approval_usd: Option<f64>,
     /// Claims after which the broker sent the review back because its diff did not apply.
     pub auto_rejections: u64,
     /// The broker's reviewer processes started in the period. Their clients report everything they did, so these
@@ -30,10 +32,14 @@ pub struct Stats {
 pub struct GroupStats {
     /// The reviewer, persona, category or day.
     pub group: String,
+    /// Of a group of day_persona.
+    pub persona: Option<String>,
     /// Absent for reviewers and personas, who share reviews.
     pub reviews: Option<ReviewStats>,
     pub work: WorkStats,
     pub issues: IssueStats,
+    /// As in the totals. Absent for reviewers and personas.
+    pub cost_per_approval_usd: Option<f64>,
 }
 
 #[skip_serializing_none]
@@ -109,6 +115,10 @@ pub struct WorkStats {
     pub comments: u64,
     /// Share of approvals among votes, 0 to 1.
     pub approval_rate: Option<f64>,
+    /// Votes for which a review was approved or rejected.
+    pub judged_votes: u64,
+    /// Share of them that agree with the outcome, 0 to 1: approvals of approved reviews, rejections of rejected ones.
+    pub agreement_rate: Option<f64>,
     /// Mean time from claim to vote.
     pub average_ms: Option<u64>,
     /// As verdicts report them.
@@ -116,6 +126,8 @@ pub struct WorkStats {
     pub output_tokens: u64,
     /// Absent if no verdict reports a cost.
     pub cost_usd: Option<f64>,
+    /// Number of verdicts that report a cost.
+    pub verdicts_with_cost: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -123,13 +135,85 @@ pub struct IssueStats {
     pub total: u64,
     pub by_severity: BTreeMap<String, u64>,
     pub by_status: BTreeMap<String, u64>,
+    /// By severity: what has become of the issues (open, disputed, fixed, wont_fix, duplicate).
+    pub fates: BTreeMap<String, BTreeMap<String, u64>>,
+    pub disputes: DisputeStats,
     pub suggestions: u64,
 }
 
+/// Issues that their proposer disputed, each with its last dispute.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DisputeStats {
+    pub total: u64,
+    /// The issue was withdrawn.
+    pub upheld: u64,
+    /// The issue was confirmed, fixed, or merged with another one.
+    pub rejected: u64,
+    /// Share of upheld among upheld and rejected, 0 to 1.
+    pub upheld_rate: Option<f64>,
+}
+
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessStats {
     pub spawned: u64,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    pub cost_usd: f64,
+    /// Absent if no client reports a cost.
+    pub cost_usd: Option<f64>,
+}
+
+/// The reviews submitted on each day, in UTC.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DailyStats {
+    /// Oldest first, at most 100. Days without a review are absent.
+    pub days: Vec<DayStats>,
+    /// Number of earlier days that are left out.
+    pub more_days: usize,
+    /// The personas with the most verdicts, at most 8. The days name no others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub personas: Vec<String>,
+    /// Number of personas that are left out.
+    pub more_personas: usize,
+}
+
+/// The figures of the reviews submitted on one day.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DayStats {
+    /// In UTC, such as 2026-11-18.
+    pub day: String,
+    pub reviews: u64,
+    pub approved: u64,
+    pub rejected: u64,
+    pub cancelled: u64,
+    /// Share of approved among decided reviews, 0 to 1.
+    pub approval_rate: Option<f64>,
+    /// Share of approved reviews that were approved in their first round.
+    pub first_round_rate: Option<f64>,
+    pub rounds_mean: f64,
+    /// From submission to the first vote of a reviewer.
+    pub time_to_verdict: DurationStats,
+    /// From submission to approval, rejection or cancellation.
+    pub time_to_decision: DurationStats,
+    pub verdicts: u64,
+    pub issues_by_severity: BTreeMap<String, u64>,
+    pub issues_by_fate: BTreeMap<String, u64>,
+    /// Absent if no verdict reports a cost.
+    pub cost_usd: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub personas: Vec<DayPersonaStats>,
+}
+
+/// What the reviewers of a persona did for the reviews of one day.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DayPersonaStats {
+    pub persona: String,
+    pub verdicts: u64,
+    pub votes: u64,
+    pub approvals: u64,
+    pub issues: u64,
+    pub cost_usd: Option<f64>,
 }

@@ -8,10 +8,10 @@ use super::{
 use crate::live_events::to_event;
 use actors::BrokerError;
 use api::{
-    ErrorBody,
+    ErrorBody, ErrorCode,
     event_history::{
-        ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, RaisedIssue,
-        ResolvedIssue, TimelineEvent, TimelineRequest, TimelineResponse, TimelineRound,
+        ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, EventRequest,
+        RaisedIssue, ResolvedIssue, TimelineEvent, TimelineRequest, TimelineResponse, TimelineRound,
     },
     events::EventData,
     truncation,
@@ -41,7 +41,9 @@ const MAX_INTENT_CHARS: usize = 121;
 const MAX_TIME_CHARS: usize = 64;
 
 pub(super) async fn activity(call: &Call<'_>, request: ActivityRequest) -> Result<ActivityResponse, CallError> {
-    let filter = EventFilter { activity: true, project: project(call, request.project)?, ..EventFilter::default() };
+    let ActivityRequest { review_id, actor, kind, project, since, until, .. } = request;
+    let filters = AuditRequest { review_id, actor, kind, project, since, until, ..AuditRequest::default() };
+    let filter = EventFilter { activity: true, ..filter(call, filters).await? };
     fit(call, &filter, EventOrder::Newest, request.cursor.as_deref(), request.limit, |page| ActivityResponse {
         entries: page.items.iter().map(activity_entry).collect(),
         next_cursor: page.next_cursor.clone(),
@@ -50,20 +52,37 @@ pub(super) async fn activity(call: &Call<'_>, request: ActivityRequest) -> Resul
 }
 
 pub(super) async fn audit(call: &Call<'_>, request: AuditRequest) -> Result<AuditResponse, CallError> {
+    let (order, cursor, limit) = (request.order.unwrap_or(EventOrder::Newest), request.cursor.clone(), request.limit);
+    let filter = filter(call, request).await?;
+    fit(call, &filter, order, cursor.as_deref(), limit, |page| AuditResponse {
+        events: page.items.iter().map(audit_entry).collect(),
+        next_cursor: page.next_cursor.clone(),
+    })
+    .await
+}
+
+/// The filters of a request.
+async fn filter(call: &Call<'_>, request: AuditRequest) -> Result<EventFilter, CallError> {
     let (since, until) = period(request.since.as_deref(), request.until.as_deref(), now())?;
     let project = project(call, request.project)?;
     let review = match &request.review_id {
         Some(given) => Some(call.broker.review(call.resolve(given).await?).await?.number),
         None => None,
     };
-    let (actor, kind) = (request.actor, request.kind);
-    let filter = EventFilter { review, actor, kind, activity: false, project, since, until };
-    let order = request.order.unwrap_or(EventOrder::Newest);
-    fit(call, &filter, order, request.cursor.as_deref(), request.limit, |page| AuditResponse {
-        events: page.items.iter().map(audit_entry).collect(),
-        next_cursor: page.next_cursor.clone(),
+    let kinds = request.kind.unwrap_or_default();
+    Ok(EventFilter { review, actor: request.actor, kinds, activity: false, project, since, until })
+}
+
+/// One event, if it is in a project that the caller may see.
+pub(super) async fn event(call: &Call<'_>, request: EventRequest) -> Result<api::events::Event, CallError> {
+    let filter = EventFilter { project: project(call, None)?, ..EventFilter::default() };
+    let behind = request.seq.saturating_add(1).to_string();
+    let page = call.broker.history(&filter, EventOrder::Newest, Some(&behind), Some(1)).await?;
+    let found = page.items.first().filter(|record| record.seq == request.seq);
+    found.map(to_event).ok_or_else(|| {
+        let error = format!("the log has no event {}; list the events with get_audit_log", request.seq);
+        ErrorBody::new(ErrorCode::UnknownEvent, error).into()
     })
-    .await
 }
 
 /// The response to a query, with fewer rows if they are too long for one response.

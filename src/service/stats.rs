@@ -6,7 +6,7 @@ use super::{
     event_history::{now, period, project},
     pagination::json_chars,
 };
-use api::stats::{StatsRequest, StatsResponse};
+use api::stats::{DailyStatsRequest, DailyStatsResponse, StatsRequest, StatsResponse};
 use domain::query_types::GroupBy;
 use store::StatsPeriod;
 
@@ -28,4 +28,13 @@ pub(super) async fn get(call: &Call<'_>, request: StatsRequest) -> Result<StatsR
         response.stats.groups.truncate(kept);
         response.stats.more_groups = Some(response.stats.more_groups.unwrap_or(0) + groups - kept);
     }
+}
+
+pub(super) async fn daily(call: &Call<'_>, request: DailyStatsRequest) -> Result<DailyStatsResponse, CallError> {
+    let now = now();
+    let (since, until) = period(request.since.as_deref(), request.until.as_deref(), now)?;
+    let period = StatsPeriod { project: project(call, request.project)?, since, until, now };
+    let daily = call.broker.daily_stats(&period, request.personas.unwrap_or(false)).await?;
+    let (since, until) = (since.map(Into::into), until.map(Into::into));
+    Ok(DailyStatsResponse { since, until, project: period.project.flatten(), daily })
 }

@@ -155,7 +155,8 @@ impl ReviewFilter {
 pub struct EventFilter {
     pub review: Option<ReviewNumber>,
     pub actor: Option<String>,
-    pub kind: Option<EventKind>,
+    /// Only these kinds; all if it is empty.
+    pub kinds: Vec<EventKind>,
     /// Only kinds that belong in the activity feed.
     pub activity: bool,
     /// Only this project; with `None` inside, only events without a project.

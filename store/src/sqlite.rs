@@ -2,6 +2,7 @@
 
 pub(crate) mod approvals;
 mod browser_sessions;
+mod daily_stats;
 mod database_file_watch;
 mod discussion;
 mod events;

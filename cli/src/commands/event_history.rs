@@ -9,26 +9,27 @@ use crate::{
         pagination::{self, PageArgs, collect},
     },
     completion,
-    error::parse_optional,
+    error::parse_variant,
     render::{
-        clipped, duration, format_age, format_local, format_local_short, hanging, next_page, one_line, print, table,
-        table_with_text,
+        clipped, duration, execute_and_print, format_age, format_local, format_local_short, hanging, next_page,
+        one_line, print, table, table_with_text,
     },
     review_args, terminal,
 };
 use api::{
     event_history::{
-        ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, TimelineEvent,
-        TimelineResponse,
+        ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, EventRequest,
+        TimelineEvent, TimelineResponse,
     },
     events::Event,
-    operation::{GetActivityFeed, GetAuditLog},
+    operation::{GetActivityFeed, GetAuditLog, GetEvent},
 };
 use domain::{
     event_kind::EventKind,
     query_types::EventOrder,
     text::{escape, truncate},
 };
+use serde_json::Value;
 use std::fmt::Write as _;
 
 const TEXT_COLUMNS: usize = 160;
@@ -48,22 +49,48 @@ pub(crate) struct PeriodArgs {
     pub until: Option<String>,
 }
 
+/// Filters of the commands about the events of many reviews.
 #[derive(Debug, clap::Args)]
-pub struct AuditArgs {
+pub(crate) struct EventFilterArgs {
     /// Show only events of this review: R-12, its id, or a prefix of the id
     #[arg(long, value_name = "REVIEW", add = completion::reviews())]
     review: Option<String>,
     /// Show only events caused by this actor
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
-    /// Show only events of this kind, such as verdict_given
-    #[arg(long, value_name = "KIND", add = completion::names::<EventKind>())]
-    kind: Option<String>,
+    /// Show only events of these kinds, such as verdict_given,closed
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', add = completion::names::<EventKind>())]
+    kind: Vec<String>,
     #[command(flatten)]
     period: PeriodArgs,
+}
+
+impl EventFilterArgs {
+    fn request(self) -> Result<AuditRequest, CliError> {
+        let kinds: Vec<_> =
+            self.kind.iter().map(|kind| parse_variant("kind", kind)).collect::<Result<_, CliError>>()?;
+        Ok(AuditRequest {
+            review_id: self.review.as_deref().map(review_args::id),
+            actor: self.actor,
+            kind: (!kinds.is_empty()).then_some(kinds),
+            project: self.period.project,
+            since: self.period.since,
+            until: self.period.until,
+            ..AuditRequest::default()
+        })
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub struct AuditArgs {
+    #[command(flatten)]
+    filter: EventFilterArgs,
     /// Show the oldest events first
     #[arg(long)]
     oldest: bool,
+    /// Show one event with its data
+    #[arg(long, value_name = "SEQ", conflicts_with_all = ["review", "actor", "kind", "project", "since", "until", "oldest"])]
+    event: Option<u64>,
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
@@ -71,22 +98,29 @@ pub struct AuditArgs {
 }
 
 pub(crate) async fn audit(args: AuditArgs) -> Result<(), CliError> {
-    let request = AuditRequest {
-        review_id: args.review.as_deref().map(review_args::id),
-        actor: args.actor,
-        kind: parse_optional("kind", args.kind.as_deref())?,
-        project: args.period.project,
-        since: args.period.since,
-        until: args.period.until,
-        order: Some(if args.oldest { EventOrder::Oldest } else { EventOrder::Newest }),
-        ..Default::default()
-    };
     let client = args.broker.connect().await?;
+    if let Some(seq) = args.event {
+        return execute_and_print::<GetEvent>(&client, &EventRequest { seq }, render_event).await;
+    }
+    let order = Some(if args.oldest { EventOrder::Oldest } else { EventOrder::Newest });
+    let request = AuditRequest { order, ..args.filter.request()? };
     let fetch =
         async |cursor, limit| client.execute::<GetAuditLog>(&AuditRequest { cursor, limit, ..request.clone() }).await;
     let log =
         collect(args.page.limit, args.page.cursor, fetch, |page| (&mut page.events, &mut page.next_cursor)).await?;
     print(client.json, &log, render_audit)
+}
+
+/// The event in one line, and its data. Agents wrote parts of it, so control characters are escaped.
+fn render_event(event: &Event) -> String {
+    let mut out = format!("{}\n", event_line(event));
+    let data = serde_json::to_value(&event.data).unwrap_or_default();
+    for (name, value) in data.get("data").and_then(Value::as_object).into_iter().flatten() {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let head = format!("  {name}: ");
+        out.push_str(&hanging(&head, "    ", &escape(&text)));
+    }
+    out
 }
 
 fn render_audit(log: &AuditResponse) -> String {
@@ -115,9 +149,8 @@ fn audit_text(event: &AuditEntry) -> String {
 
 #[derive(Debug, clap::Args)]
 pub struct ActivityArgs {
-    /// Show only activity in this project
-    #[arg(long, value_name = "PROJECT", add = completion::projects())]
-    project: Option<String>,
+    #[command(flatten)]
+    filter: EventFilterArgs,
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
@@ -126,9 +159,10 @@ pub struct ActivityArgs {
 
 pub(crate) async fn activity(args: ActivityArgs) -> Result<(), CliError> {
     let client = args.broker.connect().await?;
+    let AuditRequest { review_id, actor, kind, project, since, until, .. } = args.filter.request()?;
+    let request = ActivityRequest { review_id, actor, kind, project, since, until, ..ActivityRequest::default() };
     let fetch = async |cursor, limit| {
-        let request = ActivityRequest { project: args.project.clone(), limit, cursor };
-        client.execute::<GetActivityFeed>(&request).await
+        client.execute::<GetActivityFeed>(&ActivityRequest { cursor, limit, ..request.clone() }).await
     };
     let feed =
         collect(args.page.limit, args.page.cursor, fetch, |page| (&mut page.entries, &mut page.next_cursor)).await?;

@@ -224,7 +224,12 @@ impl Reader {
 
 /// Whether an index leads to the events. There are few then, and a page may look at all of them.
 fn is_indexed(filter: &EventFilter) -> bool {
-    filter.review.is_some() || filter.kind.is_some_and(EventKind::is_pool_event)
+    filter.review.is_some() || is_about_pool(filter)
+}
+
+/// Whether the filter selects only events of the pool.
+fn is_about_pool(filter: &EventFilter) -> bool {
+    !filter.kinds.is_empty() && filter.kinds.iter().all(|kind| kind.is_pool_event())
 }
 
 /// Within a review both orders agree, and the index is ordered by version.
@@ -244,7 +249,7 @@ fn select(times: &str, filter: &EventFilter, walk: (i64, i64)) -> QueryBuilder<S
                 coalesce(r.project, p.project) AS project, p.id IS NOT NULL AS has_reviewer",
     );
     sql.push(times).push(" FROM events e ");
-    let is_pool = filter.kind.is_some_and(EventKind::is_pool_event);
+    let is_pool = is_about_pool(filter);
     if filter.review.is_none() {
         sql.push(if is_pool { "INDEXED BY events_of_the_pool " } else { "NOT INDEXED " });
     }
@@ -257,18 +262,15 @@ fn select(times: &str, filter: &EventFilter, walk: (i64, i64)) -> QueryBuilder<S
     if is_pool {
         sql.push(" AND e.review IS NULL");
     }
-    if let Some(kind) = filter.kind {
-        sql.push(" AND e.kind = ").push_bind(kind.as_str());
+    if !filter.kinds.is_empty() {
+        push_kinds(&mut sql, &filter.kinds);
     }
     if let Some(actor) = &filter.actor {
         sql.push(" AND e.actor = ").push_bind(actor);
     }
     if filter.activity {
-        let mut kinds = sql.push(" AND e.kind IN (").separated(", ");
-        for kind in EventKind::ALL.iter().filter(|kind| kind.is_activity()) {
-            kinds.push_bind(kind.as_str());
-        }
-        sql.push(")");
+        let kinds: Vec<_> = EventKind::ALL.iter().copied().filter(|kind| kind.is_activity()).collect();
+        push_kinds(&mut sql, &kinds);
     }
     if let Some(since) = filter.since {
         sql.push(" AND e.at_ms >= ").push_bind(since.0);
@@ -285,6 +287,14 @@ fn select(times: &str, filter: &EventFilter, walk: (i64, i64)) -> QueryBuilder<S
         sql.push_bind(project.as_deref());
     }
     sql
+}
+
+fn push_kinds(sql: &mut QueryBuilder<Sqlite>, kinds: &[EventKind]) {
+    let mut list = sql.push(" AND e.kind IN (").separated(", ");
+    for kind in kinds {
+        list.push_bind(kind.as_str());
+    }
+    sql.push(")");
 }
 
 /// The columns of an [`EventRecord`].

@@ -81,10 +81,10 @@ async fn filters_can_be_combined() {
     let found = async |filter: EventFilter| page(&fixture, &filter, EventOrder::Oldest, 5).await;
     assert_eq!(found(EventFilter { project: project("web"), ..all() }).await, [16, 17, 18]);
     assert_eq!(found(EventFilter { project: Some(None), ..all() }).await, [0_u64; 0]);
-    assert_eq!(found(EventFilter { kind: Some(EventKind::Closed), ..all() }).await, [8, 12]);
+    assert_eq!(found(EventFilter { kinds: vec![EventKind::Closed], ..all() }).await, [8, 12]);
     let ada = EventFilter { actor: Some("ada".into()), ..all() };
     assert_eq!(found(ada.clone()).await, [2, 3, 4, 10, 11, 17, 18]);
-    assert_eq!(found(EventFilter { kind: Some(EventKind::Claimed), ..ada.clone() }).await, [2, 10, 17]);
+    assert_eq!(found(EventFilter { kinds: vec![EventKind::Claimed], ..ada.clone() }).await, [2, 10, 17]);
     assert_eq!(found(EventFilter { review: Some(ReviewNumber(2)), ..ada }).await, [10, 11]);
     let at = |seconds: i64| Some(Timestamp(1_700_006_400_000 + seconds * 1000));
     assert_eq!(found(EventFilter { since: at(86_400), ..all() }).await, [15, 16, 17, 18]);
@@ -112,7 +112,7 @@ async fn a_pool_event_belongs_to_the_project_of_its_reviewer() {
     let looping =
         |_| PoolEvent::CrashLoop { project: Some("web".into()), persona: None, failures: 5, last_words: vec![] };
     add_reviewer(&fixture, Some("app"), looping).await;
-    let kind = |kind| EventFilter { kind: Some(kind), ..EventFilter::default() };
+    let kind = |kind| EventFilter { kinds: vec![kind], ..EventFilter::default() };
     let of =
         |filter: EventFilter, project: Option<&str>| EventFilter { project: Some(project.map(Into::into)), ..filter };
     for filter in [EventFilter::default(), kind(EventKind::ReviewerTerminated)] {
@@ -223,8 +223,8 @@ async fn no_page_scans_the_log() {
         ("all", all()),
         ("activity", EventFilter { activity: true, ..all() }),
         ("actor", EventFilter { actor: Some("ada".into()), ..all() }),
-        ("kind", EventFilter { kind: Some(EventKind::Claimed), ..all() }),
-        ("kind of the pool", EventFilter { kind: Some(EventKind::CrashLoop), ..all() }),
+        ("kind", EventFilter { kinds: vec![EventKind::Claimed], ..all() }),
+        ("kind of the pool", EventFilter { kinds: vec![EventKind::CrashLoop], ..all() }),
         ("project", EventFilter { project: Some(Some("app".into())), ..all() }),
         ("review", EventFilter { review: Some(ReviewNumber(1)), ..all() }),
     ];

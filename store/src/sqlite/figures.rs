@@ -7,14 +7,14 @@ use domain::{
     figures::{Cohort, Day, Figures, ReviewSum, ReviewSums, WorkSums, Worker},
     finding::Finding,
     ids::VALIDATOR,
-    review::Review,
+    review::{Review, Seat},
     time::Timestamp,
     verdict::Verdict,
 };
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter, types::Value};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     path::Path,
     sync::LazyLock,
 };
@@ -105,22 +105,31 @@ impl FigureChanges {
 /// Counts the days again whose reviews have changed after the last event that the figures contain, because the last broker
 /// did not end properly.
 pub(crate) async fn catch_up(reader: &Reader, path: &Path, last_seq: u64) -> Result<(), StoreError> {
-    let days: Vec<i64> = sqlx::query_scalar(
+    let days: HashSet<i64> = sqlx::query_scalar(
         "SELECT DISTINCT created_at_ms / 86400000 FROM reviews WHERE number IN
          (SELECT review FROM events WHERE seq > (SELECT seq FROM figures_cursor) AND review IS NOT NULL)",
     )
     .fetch_all(&reader.pool)
-    .await?;
+    .await?
+    .into_iter()
+    .collect();
     if days.is_empty() {
         return Ok(());
     }
+    // The numbers lead to the reviews of a day, because the time has no index.
+    let numbers: Vec<(i64, i64, i64)> =
+        sqlx::query_as("SELECT created_at_ms / 86400000, min(number), max(number) FROM reviews GROUP BY 1")
+            .fetch_all(&reader.pool)
+            .await?;
     tracing::info!(days = days.len(), "counting the statistics of days with unrecorded changes");
     let mut connection = write_statements::connect(path)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for day in days.into_iter().map(Day) {
+    for (day, first, last) in numbers.into_iter().filter(|(day, ..)| days.contains(day)) {
+        let day = Day(day);
         let (start, end) = (day.start(), Day(day.0 + 1).start());
         let counted = recount(&mut *reader.pool.acquire().await?, |sql| {
             sql.push(" WHERE r.created_at_ms >= ").push_bind(start.0).push(" AND r.created_at_ms < ").push_bind(end.0);
+            sql.push(" AND r.number >= ").push_bind(first).push(" AND r.number <= ").push_bind(last);
         })
         .await?;
         for table in ["review_figures", "review_distributions", "work_figures"] {
@@ -189,9 +198,17 @@ pub(super) async fn recount(
         sql
     };
     let (mut all, mut cohorts) = (FigureChanges::default(), HashMap::new());
+    // A snapshot is stored without its seats.
+    let mut voted = HashMap::<i64, Vec<Seat>>::new();
+    let mut sql =
+        select("SELECT s.review, s.body FROM reviews r JOIN seats s ON s.review = r.number AND s.vote IS NOT NULL", "");
+    for row in sql.build().fetch_all(&mut *connection).await? {
+        voted.entry(row.try_get("review")?).or_default().push(serde_json::from_str(row.try_get("body")?)?);
+    }
     let mut sql = select("SELECT r.number, r.body FROM reviews r", "");
     for row in sql.build().fetch_all(&mut *connection).await? {
-        let review: Review = serde_json::from_str(row.try_get("body")?)?;
+        let mut review: Review = serde_json::from_str(row.try_get("body")?)?;
+        review.seats = voted.remove(&review.number.0).unwrap_or_default();
         let cohort = Cohort::of(&review);
         all.0.entry(cohort.clone()).or_default().add_review(&review, 1);
         cohorts.insert(row.try_get::<i64, _>("number")?, cohort);

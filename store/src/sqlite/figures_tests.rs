@@ -8,7 +8,7 @@ use crate::{
 use domain::{
     credential::Authority,
     figures::{Counted, Figures, Measure, ReviewSums, WorkSums, Worker},
-    finding::{RequestedStatus, Severity},
+    finding::{FindingStatus, RequestedStatus, Severity},
     query_types::GroupBy,
     review::{AddMessage, ClaimSeat, Command, ReleaseSeat, Review, Role, UpdateFinding},
     time::Timestamp,
@@ -33,6 +33,7 @@ impl Random {
 
 #[tokio::test]
 async fn running_figures_equal_a_recount_and_columns_equal_their_body() {
+    let mut disputes = 0;
     for seed in 0..6 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("countersign.db");
@@ -56,6 +57,7 @@ async fn running_figures_equal_a_recount_and_columns_equal_their_body() {
             }
         }
         assert!(changed > 30, "only {changed} changes in the history of seed {seed}");
+        disputes += fixture.stats(StatsPeriod::default(), GroupBy::None).await.issues.disputes.total;
         a_copy_catches_up(&path).await;
         fixture.write_figures().await;
         assert_eq!(stored(&fixture.store.reader).await, recounted(&fixture.store.reader).await, "seed {seed}");
@@ -76,6 +78,7 @@ async fn running_figures_equal_a_recount_and_columns_equal_their_body() {
         assert_eq!(list_rows_that_differ_from_their_body(&fixture.store.reader).await, [""; 0], "seed {seed}");
         fixture.end().await;
     }
+    assert!(disputes > 5, "only {disputes} disputes in all histories");
 }
 
 /// Columns that the writer fills in beside the body.
@@ -113,9 +116,10 @@ async fn a_copy_catches_up(path: &Path) {
 /// Applies a random command; `None` if the rules refuse it.
 async fn act(fixture: &mut ReviewFixture, random: &mut Random, review: &Review, when: i64) -> Option<Review> {
     let by = random.one_of(&["ada", "bob", "cyd"]);
-    let finding = review.findings.last().map(|finding| finding.number);
+    let open = review.findings.iter().rfind(|finding| finding.status == FindingStatus::Open);
+    let finding = open.or(review.findings.last()).map(|finding| finding.number);
     let (mut content, role) = (None, Authority::Operator);
-    let command = match random.below(12) {
+    let command = match random.below(14) {
         0..3 => Command::Claim(ClaimSeat {
             by: by.into(),
             persona: None,
@@ -139,9 +143,15 @@ async fn act(fixture: &mut ReviewFixture, random: &mut Random, review: &Review, 
         10 => Command::Release(ReleaseSeat { by: Some(by.into()), generation: None, reason: None, gave_up: false }),
         _ => match finding {
             Some(number) => {
-                let requested =
-                    random.one_of(&[RequestedStatus::WontFix, RequestedStatus::Fixed, RequestedStatus::Open]);
-                let (by, note) = (Some("operator".into()), Some("decided".into()));
+                // Disputes outnumber the decisions about them, because only open findings can be disputed.
+                let (role, by, requested) = random.one_of(&[
+                    (Authority::Proposer, "eve", RequestedStatus::Disputed),
+                    (Authority::Proposer, "eve", RequestedStatus::Disputed),
+                    (role, "operator", RequestedStatus::WontFix),
+                    (role, "operator", RequestedStatus::Fixed),
+                    (role, "operator", RequestedStatus::Open),
+                ]);
+                let (by, note) = (Some(by.into()), Some("decided".into()));
                 Command::UpdateFinding(UpdateFinding { number, role, by, requested, duplicate_of: None, note })
             }
             None => {

@@ -10,33 +10,34 @@ use super::{
 use crate::{StatsPeriod, StoreError};
 use domain::{
     figures::{Cohort, Counted, Day, Figures, Measure, ReviewSum, ReviewSums, WorkSum, WorkSums, Worker},
-    finding::{FindingStatus, Severity},
+    finding::{FindingFate, Severity},
     query_types::GroupBy,
     review::{Category, Status},
     stats::{
-        DurationStats, GroupStats, IssueStats, ProcessStats, ReviewStats, RoundStats, Stats, StatusTime, WorkStats,
+        DisputeStats, DurationStats, GroupStats, IssueStats, ProcessStats, ReviewStats, RoundStats, Stats, StatusTime,
+        WorkStats,
     },
     time::Timestamp,
     verdict::Verdict,
 };
-use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
-use std::{collections::BTreeMap, ops::Range};
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, Transaction, sqlite::SqliteRow};
+use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
 const REVIEWS: NumberedTable = NumberedTable { name: "reviews", number: "number", at_ms: "created_at_ms" };
 
 /// Most groups in one result. There may be very many reviewers.
-const MAX_GROUPS: usize = 100;
+pub(super) const MAX_GROUPS: usize = 100;
 
 /// A period as the tables of figures know it.
-struct Days {
+pub(super) struct Days {
     /// Whole days of the period, or the rows about all days.
-    whole: Range<i64>,
+    pub(super) whole: Range<i64>,
     /// What is left of the days at its two ends.
     parts: Vec<Range<Timestamp>>,
 }
 
 impl Days {
-    fn of(period: &StatsPeriod) -> Self {
+    pub(super) fn of(period: &StatsPeriod) -> Self {
         if period.since.is_none() && period.until.is_none() {
             return Self { whole: ALL_DAYS..ALL_DAYS + 1, parts: Vec::new() };
         }
@@ -54,10 +55,10 @@ impl Days {
 
 /// The figures of a group. Those of reviews are counted by category.
 #[derive(Default)]
-struct Group {
-    reviews: BTreeMap<String, ReviewSums>,
+pub(super) struct Group {
+    pub(super) reviews: BTreeMap<String, ReviewSums>,
     distributions: BTreeMap<(Measure, i64), Counted>,
-    work: WorkSums,
+    pub(super) work: WorkSums,
 }
 
 impl Group {
@@ -68,7 +69,7 @@ impl Group {
     }
 }
 
-type Groups = BTreeMap<String, Group>;
+pub(super) type Groups = BTreeMap<String, Group>;
 
 /// The SQL expression that names the group of a row of figures.
 const fn group_expression(by: GroupBy) -> &'static str {
@@ -78,6 +79,7 @@ const fn group_expression(by: GroupBy) -> &'static str {
         GroupBy::Day => "date(day * 86400, 'unixepoch')",
         GroupBy::Reviewer => "reviewer",
         GroupBy::Persona => "persona",
+        GroupBy::DayPersona => "date(day * 86400, 'unixepoch') || ' ' || persona",
     }
 }
 
@@ -90,19 +92,11 @@ impl Reader {
     /// Reads everything in one transaction. The figures are those that [`super::Writer::write_figures`] has written.
     pub async fn count_stats(&self, period: &StatsPeriod, by: GroupBy) -> Result<Stats, StoreError> {
         let days = Days::of(period);
-        let mut parts = Vec::new();
-        for part in &days.parts {
-            parts.push((part, self.number_range(&REVIEWS, Some(part.start), Some(part.end)).await?));
-        }
-        let mut transaction = self.pool.begin().await?;
-        let mut counted = Vec::new();
-        for (part, numbers) in parts {
-            counted.push(count_part(&mut transaction, period, part, numbers).await?);
-        }
+        let (mut transaction, counted) = self.begin_count(period, &days).await?;
         let mut total = read_groups(&mut transaction, period, days.whole.clone(), GroupBy::None, &counted).await?;
         let (groups, more_groups) = match by {
             GroupBy::None => (Groups::new(), 0),
-            GroupBy::Day => {
+            GroupBy::Day | GroupBy::DayPersona => {
                 let (whole, left_out) = latest_days(&mut transaction, period, &days).await?;
                 (read_groups(&mut transaction, period, whole, by, &counted).await?, left_out)
             }
@@ -116,13 +110,15 @@ impl Reader {
         let auto_rejections = total.reviews.values().map(|sums| sums.get(ReviewSum::AutoRejections)).sum();
         let stats = |name: String, group: Group| group_stats(name, &group, by, period.now);
         let mut groups: Vec<_> = groups.into_iter().map(|(name, group)| stats(name, group)).collect();
-        if by == GroupBy::Day {
-            groups.reverse();
-        } else {
-            groups.sort_by_key(|group| {
-                let reviews = group.reviews.as_ref().map(|reviews| reviews.total);
-                std::cmp::Reverse(reviews.unwrap_or(group.work.verdicts))
-            });
+        let busyness = |group: &GroupStats| group.reviews.as_ref().map_or(group.work.verdicts, |reviews| reviews.total);
+        match by {
+            GroupBy::None | GroupBy::Reviewer | GroupBy::Persona | GroupBy::Category => {
+                groups.sort_by_key(|group| Reverse(busyness(group)));
+            }
+            GroupBy::Day => groups.reverse(),
+            GroupBy::DayPersona => {
+                groups.sort_by(|a, b| b.group.cmp(&a.group).then(busyness(b).cmp(&busyness(a))));
+            }
         }
         let more_groups = more_groups + groups.len().saturating_sub(MAX_GROUPS);
         groups.truncate(MAX_GROUPS);
@@ -131,11 +127,32 @@ impl Reader {
             reviews: total.reviews.unwrap_or_default(),
             work: total.work,
             issues: total.issues,
+            cost_per_approval_usd: total.cost_per_approval_usd,
             auto_rejections: unsigned(auto_rejections),
             processes,
             groups,
             more_groups: (more_groups > 0).then_some(more_groups),
         })
+    }
+}
+
+impl Reader {
+    /// Begins a transaction, and counts the parts of days in it.
+    pub(super) async fn begin_count(
+        &self,
+        period: &StatsPeriod,
+        days: &Days,
+    ) -> Result<(Transaction<'static, Sqlite>, Vec<FigureChanges>), StoreError> {
+        let mut parts = Vec::new();
+        for part in &days.parts {
+            parts.push((part, self.number_range(&REVIEWS, Some(part.start), Some(part.end)).await?));
+        }
+        let mut transaction = self.pool.begin().await?;
+        let mut counted = Vec::new();
+        for (part, numbers) in parts {
+            counted.push(count_part(&mut transaction, period, part, numbers).await?);
+        }
+        Ok((transaction, counted))
     }
 }
 
@@ -158,7 +175,7 @@ async fn count_part(
 }
 
 /// The range of the latest days that fit into a result, and how many days before it have figures.
-async fn latest_days(
+pub(super) async fn latest_days(
     connection: &mut SqliteConnection,
     period: &StatsPeriod,
     days: &Days,
@@ -181,7 +198,7 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, period: &StatsPeriod, days: &
 }
 
 /// The figures of whole days and of the parts that were counted.
-async fn read_groups(
+pub(super) async fn read_groups(
     connection: &mut SqliteConnection,
     period: &StatsPeriod,
     days: Range<i64>,
@@ -236,6 +253,9 @@ fn add_cohort(groups: &mut Groups, by: GroupBy, cohort: &Cohort, figures: &Figur
         (GroupBy::Day, _) => cohort.day.to_string(),
         (GroupBy::Reviewer, worker) => worker.map_or_else(String::new, |worker| worker.reviewer.clone()),
         (GroupBy::Persona, worker) => worker.map_or_else(String::new, |worker| worker.persona.clone()),
+        (GroupBy::DayPersona, worker) => {
+            worker.map_or_else(String::new, |worker| format!("{} {}", cohort.day, worker.persona))
+        }
     };
     if groups_reviews(by) {
         let group = groups.entry(name(None)).or_default();
@@ -249,12 +269,20 @@ fn add_cohort(groups: &mut Groups, by: GroupBy, cohort: &Cohort, figures: &Figur
     }
 }
 
-fn group_stats(name: String, group: &Group, by: GroupBy, now: Timestamp) -> GroupStats {
+pub(super) fn group_stats(name: String, group: &Group, by: GroupBy, now: Timestamp) -> GroupStats {
     let reviews = groups_reviews(by).then(|| review_stats(group, now));
-    GroupStats { group: name, reviews, work: work_stats(&group.work, by), issues: issue_stats(&group.work) }
+    let work = work_stats(&group.work, by);
+    let approved = reviews.as_ref().map_or(0, |reviews| reviews.approved);
+    let cost_per_approval_usd = work.cost_usd.filter(|_| approved > 0).map(|cost| cost / approved as f64);
+    let (group_name, persona) = match name.split_once(' ').filter(|_| by == GroupBy::DayPersona) {
+        Some((day, persona)) => (day.to_owned(), Some(persona.to_owned())),
+        None => (name, None),
+    };
+    let issues = issue_stats(&group.work);
+    GroupStats { group: group_name, persona, reviews, work, issues, cost_per_approval_usd }
 }
 
-fn review_stats(group: &Group, now: Timestamp) -> ReviewStats {
+pub(super) fn review_stats(group: &Group, now: Timestamp) -> ReviewStats {
     let mut sums = ReviewSums::default();
     group.reviews.values().for_each(|of_category| sums.add(of_category, 1));
     if sums.get(ReviewSum::Reviews) == 0 {
@@ -337,7 +365,7 @@ fn duration_stats(group: &Group, measure: Measure) -> DurationStats {
     }
 }
 
-fn work_stats(sums: &WorkSums, by: GroupBy) -> WorkStats {
+pub(super) fn work_stats(sums: &WorkSums, by: GroupBy) -> WorkStats {
     let count = |sum: WorkSum| unsigned(sums.get(sum));
     let given = |verdict| count(WorkSum::Given(verdict));
     let (approvals, changes_requested) = (given(Verdict::Approved), given(Verdict::ChangesRequested));
@@ -346,7 +374,7 @@ fn work_stats(sums: &WorkSums, by: GroupBy) -> WorkStats {
     let timed = sums.get(WorkSum::TimedVotes);
     let reviews = match by {
         GroupBy::None | GroupBy::Category | GroupBy::Day => WorkSum::Reviews,
-        GroupBy::Persona => WorkSum::ReviewsOfPersona,
+        GroupBy::Persona | GroupBy::DayPersona => WorkSum::ReviewsOfPersona,
         GroupBy::Reviewer => WorkSum::ReviewsOfReviewer,
     };
     WorkStats {
@@ -358,27 +386,48 @@ fn work_stats(sums: &WorkSums, by: GroupBy) -> WorkStats {
         rejections,
         comments,
         approval_rate: share(approvals, votes),
+        judged_votes: count(WorkSum::JudgedVotes),
+        agreement_rate: share(count(WorkSum::AgreeingVotes), count(WorkSum::JudgedVotes)),
         average_ms: (timed > 0).then(|| (sums.get(WorkSum::VoteMs) as f64 / timed as f64).round() as u64),
         input_tokens: count(WorkSum::InputTokens),
         output_tokens: count(WorkSum::OutputTokens),
         cost_usd: (sums.get(WorkSum::WithCost) > 0).then(|| sums.get(WorkSum::CostMicroUsd) as f64 / 1e6),
+        verdicts_with_cost: count(WorkSum::WithCost),
     }
 }
 
-fn issue_stats(sums: &WorkSums) -> IssueStats {
+pub(super) fn issue_stats(sums: &WorkSums) -> IssueStats {
     let count = |sum: WorkSum| unsigned(sums.get(sum));
-    let counts = |all: &mut dyn Iterator<Item = (&'static str, u64)>| {
-        all.filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect::<BTreeMap<_, _>>()
-    };
-    let severities =
-        Severity::ALL.iter().map(|severity| (severity.as_str(), count(WorkSum::IssuesBySeverity(*severity))));
-    let statuses = FindingStatus::ALL.iter().map(|status| (status.as_str(), count(WorkSum::IssuesByStatus(*status))));
-    IssueStats {
-        total: statuses.clone().map(|(_, count)| count).sum(),
-        by_severity: counts(&mut severities.into_iter()),
-        by_status: counts(&mut statuses.into_iter()),
-        suggestions: count(WorkSum::Suggestions),
+    let (mut total, mut by_severity, mut by_status, mut fates) = (0, Counts::new(), Counts::new(), BTreeMap::new());
+    for (severity, fate, issues) in issues_by_fate(sums) {
+        // A disputed issue is open.
+        let status = if fate == FindingFate::Disputed { FindingFate::Open } else { fate };
+        total += issues;
+        add_count(&mut by_severity, severity.as_str(), issues);
+        add_count(&mut by_status, status.as_str(), issues);
+        add_count(fates.entry(severity.to_string()).or_default(), fate.as_str(), issues);
     }
+    let (upheld, rejected) = (count(WorkSum::DisputesUpheld), count(WorkSum::DisputesRejected));
+    let disputes = DisputeStats {
+        total: count(WorkSum::Disputes),
+        upheld,
+        rejected,
+        upheld_rate: share(upheld, upheld + rejected),
+    };
+    IssueStats { total, by_severity, by_status, fates, disputes, suggestions: count(WorkSum::Suggestions) }
+}
+
+pub(super) type Counts = BTreeMap<String, u64>;
+
+pub(super) fn add_count(counts: &mut Counts, name: &str, count: u64) {
+    *counts.entry(name.to_owned()).or_default() += count;
+}
+
+/// The numbers of issues that are not zero.
+pub(super) fn issues_by_fate(sums: &WorkSums) -> impl Iterator<Item = (Severity, FindingFate, u64)> {
+    let all = Severity::ALL.iter().flat_map(|severity| FindingFate::ALL.iter().map(move |fate| (*severity, *fate)));
+    all.map(|(severity, fate)| (severity, fate, unsigned(sums.get(WorkSum::Issues(severity, fate)))))
+        .filter(|(.., issues)| *issues > 0)
 }
 
 /// `part` of `all`, with three decimals; `None` of nothing.
@@ -397,7 +446,7 @@ async fn count_processes(connection: &mut SqliteConnection, period: &StatsPeriod
     let mut sql = QueryBuilder::<Sqlite>::new(
         "SELECT json_object('spawned', count(*), 'input_tokens', CAST(total(input_tokens) AS INTEGER),
                             'output_tokens', CAST(total(output_tokens) AS INTEGER),
-                            'cost_usd', round(total(cost_usd), 6)) FROM reviewers WHERE spawned_at_ms >= ",
+                            'cost_usd', round(sum(cost_usd), 6)) FROM reviewers WHERE spawned_at_ms >= ",
     );
     sql.push_bind(period.since.map_or(i64::MIN, |since| since.0));
     sql.push(" AND spawned_at_ms < ").push_bind(period.until.map_or(i64::MAX, |until| until.0));

@@ -3,11 +3,12 @@
 use crate::{Change, Settings, StatsPeriod, Store, open};
 use domain::{
     content::Content,
-    finding::Severity,
+    credential::Authority,
+    finding::{RequestedStatus, Severity},
     query_types::GroupBy,
     review::{
         Category, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposer, Review, Revise, Role, Status, Transition,
-        transition,
+        UpdateFinding, transition,
     },
     stats::{DurationStats, Stats, StatusTime},
     time::{Now, Tick, Timestamp},
@@ -249,6 +250,11 @@ async fn the_statistics_of_known_reviews_are_exact() {
     let counts = |counts: &[(&str, u64)]| counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
     assert_eq!(stats.issues.total, 3);
     assert_eq!(stats.issues.by_severity, counts(&[("low", 1), ("high", 1), ("critical", 1)]));
+    let fates = |severity: &str, fate: &str| stats.issues.fates[severity].get(fate).copied();
+    assert_eq!((fates("high", "fixed"), fates("critical", "wont_fix")), (Some(1), Some(1)));
+    assert!((stats.cost_per_approval_usd, work.verdicts_with_cost) == (Some(0.4), 4));
+    // The approval of bob and the rejection of ada decided their reviews. The vote of an earlier round does not count.
+    assert_eq!((work.judged_votes, work.agreement_rate), (2, Some(1.0)));
     // An approval in a later round resolves the findings of its own persona. Without lines they count as fixed.
     assert_eq!(stats.issues.by_status, counts(&[("wont_fix", 1), ("fixed", 2)]));
     fixture.end().await;
@@ -275,6 +281,73 @@ async fn statistics_are_grouped_by_reviewer_day_category_and_persona() {
     assert_eq!(by_category.groups[0].work.votes, 3);
     let by_persona = fixture.stats(all, GroupBy::Persona).await;
     assert_eq!((named(&by_persona), by_persona.groups[0].work.votes), (vec!["general".to_owned()], 4));
+    let by_day_and_persona = fixture.stats(StatsPeriod::default(), GroupBy::DayPersona).await;
+    let rows = by_day_and_persona.groups.iter();
+    let rows: Vec<_> = rows.map(|row| (row.group.as_str(), row.persona.as_deref(), row.work.votes)).collect();
+    assert_eq!(rows, [("2023-11-16", Some("general"), 1), ("2023-11-15", Some("general"), 3)]);
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn daily_statistics_are_those_of_the_groups_in_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = known_reviews(&folder.path().join("countersign.db")).await;
+    fixture.write_figures().await;
+    let daily = fixture.store.reader.count_daily_stats(&StatsPeriod::default(), true).await.unwrap();
+    let days: Vec<_> = daily.days.iter().map(|day| (day.day.as_str(), day.reviews, day.verdicts)).collect();
+    assert_eq!(days, [("2023-11-15", 3, 4), ("2023-11-16", 2, 1)]);
+    assert_eq!(
+        (daily.personas.as_slice(), daily.more_personas, daily.more_days),
+        (["general".into()].as_slice(), 0, 0)
+    );
+    let by_day = fixture.stats(StatsPeriod::default(), GroupBy::Day).await;
+    for (day, group) in daily.days.iter().rev().zip(&by_day.groups) {
+        let reviews = group.reviews.as_ref().unwrap();
+        assert_eq!(
+            (day.day.as_str(), day.approved, day.rejected),
+            (group.group.as_str(), reviews.approved, reviews.rejected)
+        );
+        assert_eq!(day.time_to_decision, reviews.time_to_decision);
+        assert_eq!((&day.issues_by_severity, day.cost_usd), (&group.issues.by_severity, group.work.cost_usd));
+        assert_eq!(day.personas[0].approvals, group.work.approvals);
+    }
+    let period = StatsPeriod { since: Some(Timestamp(START + DAY)), ..StatsPeriod::default() };
+    let daily = fixture.store.reader.count_daily_stats(&period, false).await.unwrap();
+    assert_eq!((daily.days.len(), daily.personas.len()), (1, 0));
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn a_dispute_is_upheld_if_the_issue_is_withdrawn_and_the_last_one_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut fixture = ReviewFixture::on(&folder.path().join("countersign.db")).await;
+    let mut review = fixture.propose(1, None, 0).await;
+    review = fixture.claim(&review, "ada", 10).await;
+    review = fixture.vote(&review, "ada", Verdict::ChangesRequested, &[Severity::High, Severity::Low], 20).await;
+    let numbers: Vec<_> = review.findings.iter().map(|finding| finding.number).collect();
+    let mut seen = Vec::new();
+    let steps = [
+        (0, Authority::Proposer, "eve", RequestedStatus::Disputed),
+        (1, Authority::Proposer, "eve", RequestedStatus::Disputed),
+        (0, Authority::Operator, "ann", RequestedStatus::WontFix),
+        (1, Authority::Operator, "ann", RequestedStatus::Open),
+        (1, Authority::Proposer, "eve", RequestedStatus::Disputed),
+    ];
+    for (when, (index, role, by, requested)) in (30..).zip(steps) {
+        let (number, by, note) = (numbers[index], Some(by.into()), Some(format!("at {when}")));
+        let update = UpdateFinding { number, role, by, requested, duplicate_of: None, note };
+        review = fixture.apply(&review, Command::UpdateFinding(update), when).await;
+        let issues = fixture.stats(StatsPeriod::default(), GroupBy::None).await.issues;
+        let disputed = issues.fates.values().filter_map(|fates| fates.get("disputed")).sum::<u64>();
+        seen.push((issues.disputes.total, issues.disputes.upheld, issues.disputes.rejected, disputed));
+    }
+    assert_eq!(seen, [(1, 0, 0, 1), (2, 0, 0, 2), (2, 1, 0, 1), (2, 1, 1, 0), (2, 1, 0, 1)]);
+    // Closing the review decides nothing.
+    review = fixture.apply(&review, Command::Cancel { by: None, reason: "no".into() }, 45).await;
+    fixture.close(&review, 50).await;
+    let stats = fixture.stats(StatsPeriod::default(), GroupBy::None).await;
+    assert_eq!((stats.issues.disputes.total, stats.issues.disputes.upheld, stats.issues.disputes.rejected), (2, 1, 0));
+    assert_eq!(stats.processes.cost_usd, None);
     fixture.end().await;
 }
 

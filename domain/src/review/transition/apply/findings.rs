@@ -4,8 +4,8 @@ use super::enter_status;
 use crate::{
     credential::Authority,
     finding::{
-        Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, ProposerReply,
-        ProposerResponse, RequestedStatus, Resolution,
+        Anchor, AnchorState, DisputeOutcome, Finding, FindingNumber, FindingStatus, Grounding, NewFinding,
+        ProposerReply, ProposerResponse, RequestedStatus, Resolution,
     },
     review::{Anchored, Decision, FindingRaised, FindingResolved, FindingUpdated, Review, Role, Status},
     time::Timestamp,
@@ -46,6 +46,7 @@ fn new_finding(review: &Review, persona: &str, by: &str, at: Timestamp, raised: 
         last_round: review.round.number,
         oscillating: raised.oscillating,
         reply: None,
+        dispute: None,
         resolution: None,
     }
 }
@@ -96,6 +97,7 @@ pub(in super::super) fn resolve_own(review: &mut Review, by: &str, at: Timestamp
     for FindingResolved { number, status } in resolved {
         let Some(mut finding) = review.finding(*number).cloned() else { continue };
         finding.status = *status;
+        decide_dispute(&mut finding);
         finding.reply = None;
         let note = Some("approved".into());
         finding.resolution = Some(Resolution { by: by.into(), role: Authority::Reviewer, note, at: at.into(), round });
@@ -135,6 +137,7 @@ pub(in super::super) fn update_finding(review: &mut Review, updated: &FindingUpd
         let confirmed = *requested == RequestedStatus::Open && finding.status == FindingStatus::Open;
         finding.status = status_of(*requested);
         finding.duplicate_of = *duplicate_of;
+        decide_dispute(&mut finding);
         finding.reply = None;
         if let (true, Some(location)) = (confirmed, finding.location().cloned()) {
             // Confirmed in the active content, so it is re-anchored from here on.
@@ -147,6 +150,9 @@ pub(in super::super) fn update_finding(review: &mut Review, updated: &FindingUpd
             merge(review, &finding, *first);
         }
     } else if let Some(response) = proposer_response(*requested) {
+        if response == ProposerResponse::Disputed {
+            finding.dispute = Some(DisputeOutcome::Undecided);
+        }
         finding.reply = Some(ProposerReply { response, note: note.clone(), by: by.clone(), at: at.into(), round });
     }
     put(review, finding);
@@ -157,6 +163,14 @@ pub(in super::super) fn update_finding(review: &mut Review, updated: &FindingUpd
         }
         let content_hash = review.round.content_hash.clone();
         enter_status(review, *status, &content_hash, *lease_ends);
+    }
+}
+
+/// Records how an open dispute ended, from the finding's new status. Closing a review decides nothing.
+fn decide_dispute(finding: &mut Finding) {
+    if finding.dispute() == Some(DisputeOutcome::Undecided) {
+        let is_upheld = finding.status == FindingStatus::WontFix;
+        finding.dispute = Some(if is_upheld { DisputeOutcome::Upheld } else { DisputeOutcome::Rejected });
     }
 }
 
