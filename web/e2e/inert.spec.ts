@@ -10,7 +10,7 @@ const HIDDEN = /(?![\t\n\r])[\p{Cc}\u200b\u202a-\u202e\u2066-\u2069\ufeff\u{e000
 
 test("titles and names", async ({ broker, page }) => {
   for (const line of HOSTILE_LINES) await broker.agent(name(line)).propose(line);
-  for (const path of ["/", "/r", "/r?q=script"]) {
+  for (const path of ["/", "/r", "/r?q=script", "/log", "/log?view=audit", "/log?seq=1", "/stats?by=reviewer"]) {
     await open(page, broker.url(path));
     await expectInert(page);
   }
@@ -27,7 +27,9 @@ test("every field of every tool", async ({ broker, page }) => {
     await open(page, broker.url(`/r/${review}`));
     await expectInert(page);
   }
-  for (const path of ["/", "/r"]) {
+  const { events } = await broker.call("get_audit_log", { limit: 200 });
+  const eventsOnce = new Map(events.map(({ kind, seq }) => [kind, `/log?view=audit&seq=${seq}`]));
+  for (const path of ["/", "/r", "/log", "/stats", "/stats?by=reviewer", ...eventsOnce.values()]) {
     await open(page, broker.url(path));
     await expectInert(page);
   }
@@ -38,7 +40,12 @@ test("addresses", async ({ broker, page, faults }) => {
   faults.expect(/status of 422/);
   await broker.agent("builder").propose("A change");
   const hostile = encodeURIComponent(`"><img src=x onerror="window.attacked=1">\u202e`);
-  for (const path of [`/r?q=${hostile}&status=${hostile}`, `/r/1?file=${hostile}&line=${hostile}&round=${hostile}`]) {
+  for (const path of [
+    `/log?actor=${hostile}&kind=${hostile}`,
+    `/stats?project=${hostile}&by=${hostile}`,
+    `/r?q=${hostile}&status=${hostile}`,
+    `/r/1?file=${hostile}&line=${hostile}&round=${hostile}`,
+  ]) {
     await open(page, broker.url(path));
     await expectInert(page);
   }

@@ -9,6 +9,15 @@ export function quoted(argument: string): string {
   return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }
 
+type LogFilters = Partial<Record<"review" | "actor" | "kind" | "project" | "since" | "until", string | undefined>>;
+type StatsFilters = Partial<Record<"by" | "project" | "since" | "until", string | undefined>>;
+
+/** The command with an option for each filter that has a value. */
+function withFilters(command: string, filters: LogFilters | StatsFilters): string {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== "");
+  return [command, ...given.map(([name, value]) => `--${name} ${quoted(value ?? "")}`)].join(" ");
+}
+
 export const cliLines = {
   init: () => "countersign init",
   demo: () => "countersign demo",
@@ -26,6 +35,9 @@ export const cliLines = {
   openReview: (review: string) => `countersign open ${quoted(review)}`,
   approve: (review: string) => `countersign respond ${quoted(review)} --approve`,
   requestChanges: (review: string) => `countersign respond ${quoted(review)} --request-changes -m 'Say why'`,
+  activity: (filters: LogFilters) => withFilters("countersign activity", filters),
+  audit: (filters: LogFilters) => withFilters("countersign audit", filters),
+  stats: (filters: StatsFilters) => withFilters("countersign stats", filters),
   serve: () => "countersign serve",
   reviewerList: () => "countersign reviewer list",
   configRunning: () => "countersign config running",
@@ -58,6 +70,10 @@ export const examples: readonly string[] = [
   cliLines.openReview("R-12"),
   cliLines.approve("R-12"),
   cliLines.requestChanges("R-12"),
+  cliLines.activity({}),
+  cliLines.audit({ review: "R-12", actor: "ada b", kind: "claimed,closed", project: "app", since: "7d", until: "1h" }),
+  cliLines.stats({}),
+  cliLines.stats({ by: "persona", project: "app", since: "2026-11-12", until: "2026-11-19" }),
   cliLines.serve(),
   cliLines.reviewerList(),
   cliLines.configRunning(),

@@ -15,6 +15,8 @@ interface Destination {
 export const destinations = [
   { to: "/", label: "Inbox", action: "goInbox", group: "reviews", isFirst: true },
   { to: "/r", label: "Reviews", action: "goReviews", group: "reviews", isFirst: true },
+  { to: "/log", label: "Activity", action: "goLog", group: "broker" },
+  { to: "/stats", label: "Stats", action: "goStats", group: "broker" },
   { to: "/settings", label: "Settings", action: "goSettings", group: "broker" },
   { to: "/api-docs", label: "API", action: "goApiDocs", group: "broker" },
   { to: "/start", label: "Start", action: "goStart", group: "broker" },

@@ -6,6 +6,8 @@ import { InboxPage } from "./features/inbox/InboxPage";
 import { parseReviewSearch, type ReviewSearch } from "./features/review/search";
 import { parseReviewsSearch, type ReviewsSearch } from "./features/reviews/search";
 import { parseSettingsSearch, type SettingsSearch } from "./features/settings/search";
+import { type LogSearch, parseLogSearch } from "./features/activity/search";
+import { parseStatsSearch, type StatsSearch } from "./features/stats/search";
 import { Page } from "./ui/Page";
 
 const root = createRootRoute({ component: App, notFoundComponent: NotFound });
@@ -31,6 +33,20 @@ const review = createRoute({
   path: "/r/$review",
   validateSearch: (search): ReviewSearch => parseReviewSearch(search),
   component: lazyRouteComponent(() => import("./features/review/ReviewPage"), "ReviewPage"),
+});
+
+const log = createRoute({
+  getParentRoute: () => root,
+  path: "/log",
+  validateSearch: (search): LogSearch => parseLogSearch(search),
+  component: lazyRouteComponent(() => import("./features/activity/ActivityPage"), "ActivityPage"),
+});
+
+const stats = createRoute({
+  getParentRoute: () => root,
+  path: "/stats",
+  validateSearch: (search): StatsSearch => parseStatsSearch(search),
+  component: lazyRouteComponent(() => import("./features/stats/StatsPage"), "StatsPage"),
 });
 
 const preferences = createRoute({
@@ -60,7 +76,7 @@ const signIn = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([inbox, start, reviews, review, settings, apiDocs, preferences, signIn]),
+  routeTree: root.addChildren([inbox, start, reviews, review, log, stats, settings, apiDocs, preferences, signIn]),
   defaultPreload: "intent",
   scrollRestoration: true,
   // Only what a page's parser has accepted: a wrong value in the address must not reach the page.

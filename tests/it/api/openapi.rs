@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 const OPERATORS_PAGES: &[&str] = &[
     "list_approvals",
     "get_approval",
+    "get_event",
+    "get_daily_stats",
     "get_config",
     "get_actors",
     "get_reviewer_logs",

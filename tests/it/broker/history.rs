@@ -83,7 +83,10 @@ async fn statistics_of_completed_reviews() {
     assert_eq!(votes, [json!(1), json!(1), json!(1), json!(0)]);
     let spent = ["cost_usd", "input_tokens", "output_tokens"].map(|key| work[key].clone());
     assert_eq!(spent, [json!(0.5), json!(200), json!(20)]);
-    let issues = json!({ "total": 1, "by_severity": { "high": 1 }, "by_status": { "fixed": 1 }, "suggestions": 1 });
+    let issues = json!({
+        "total": 1, "by_severity": { "high": 1 }, "by_status": { "fixed": 1 }, "fates": { "high": { "fixed": 1 } },
+        "disputes": { "total": 0, "upheld": 0, "rejected": 0 }, "suggestions": 1,
+    });
     assert_eq!(stats["issues"], issues);
 
     let grouped = async |by: &str| client.call("get_review_stats", json!({ "group_by": by })).await["groups"].take();
@@ -154,6 +157,8 @@ async fn the_audit_log_has_actor_action_and_resulting_status() {
     let found = async |filter: Value| seqs(&all(&client, "get_audit_log", with(filter, json!({ "limit": 2 }))).await);
     assert_eq!(found(json!({ "actor": "ada" })).await, [10, 9, 7, 5, 4]);
     assert_eq!(found(json!({ "kind": "claimed" })).await, [9, 4, 2]);
+    assert_eq!(found(json!({ "kind": ["claimed", "closed"] })).await, [11, 9, 4, 2]);
+    assert_eq!(found(json!({ "kind": ["crash_loop", "closed"] })).await, [11], "of the pool and of reviews");
     assert_eq!(found(json!({ "kind": "claimed", "actor": "bob", "review_id": review })).await, [2]);
     assert_eq!(found(json!({ "project": "project", "kind": "closed" })).await, [11]);
     assert_eq!(found(json!({ "kind": "crash_loop" })).await, [0_u64; 0]);
@@ -233,6 +238,72 @@ async fn pages_have_no_gaps_or_duplicates_during_writes() {
     assert!(oldest.iter().zip(1..).all(|(seq, expected)| *seq == expected), "{oldest:?}");
     stop.store(true, SeqCst);
     writing.await.unwrap();
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn the_activity_feed_has_the_filters_of_the_audit_log() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let review = full_life(&client, json!({ "proposer_id": "eve" })).await;
+    let found =
+        async |filter: Value| seqs(&all(&client, "get_activity_feed", with(filter, json!({ "limit": 2 }))).await);
+    assert_eq!(found(json!({ "actor": "ada" })).await, [10, 9, 7, 5, 4]);
+    assert_eq!(found(json!({ "kind": ["claimed", "closed"], "review_id": review })).await, [11, 9, 4, 2]);
+    assert_eq!(found(json!({ "since": "1h", "kind": ["closed"] })).await, [11]);
+    assert_eq!(found(json!({ "until": "1h" })).await, [0_u64; 0]);
+    client.refused("unknown_review", "get_activity_feed", json!({ "review_id": "R-9" })).await;
+    client.refused("invalid_argument", "get_activity_feed", json!({ "since": "soon" })).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn one_event_has_all_its_data() {
+    let web = Repo::new();
+    let broker = TestBroker::with_settings(&format!("[projects.web]\npath = {:?}\n", web.path())).await;
+    let client = broker.client();
+    full_life(&client, json!({ "project": "web" })).await;
+    full_life(&client, json!({})).await;
+    let rest = broker.rest();
+    let verdict = rest.get("/api/v1/audit/10").await.is(200);
+    assert_eq!(
+        (&verdict["seq"], &verdict["kind"], &verdict["number"]),
+        (&json!(10), &json!("verdict_given"), &json!("R-1"))
+    );
+    assert_eq!((&verdict["data"]["verdict"], &verdict["data"]["persona"]), (&json!("approved"), &json!("general")));
+    rest.get("/api/v1/audit/23").await.refused(404, "unknown_event");
+    rest.get("/api/v1/audit/last").await.refused(400, "invalid_params");
+    let secret = create_token(broker.home(), "operator", "boss", &["--project", "web"]).await;
+    let bound = broker.rest().with_token(&secret);
+    bound.get("/api/v1/audit/10").await.is(200);
+    bound.get("/api/v1/audit/12").await.refused(404, "unknown_event");
+    let printed = String::from_utf8(run(&broker, &["audit", "--event", "10"]).await.stdout).unwrap();
+    assert!(printed.contains("verdict_given") && printed.contains("verdict: approved"), "{printed}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn statistics_by_day_are_in_short_and_name_personas_on_request() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    full_life(&client, json!({})).await;
+    review_in(&client, "rejected").await;
+    let rest = broker.rest();
+    let daily = rest.get("/api/v1/stats/days?since=24h").await.is(200);
+    let [day] = daily["days"].as_array().unwrap().as_slice() else { panic!("one day: {daily}") };
+    assert_eq!((&day["reviews"], &day["approved"], &day["rejected"]), (&json!(2), &json!(1), &json!(1)));
+    assert_eq!((&day["issues_by_fate"], &day["cost_usd"]), (&json!({ "fixed": 1 }), &json!(0.5)));
+    assert_eq!((&day["time_to_decision"]["count"], day.get("personas")), (&json!(2), None));
+    let personas = rest.get("/api/v1/stats/days?personas=true").await.is(200);
+    assert_eq!((&personas["personas"], &personas["days"][0]["personas"][0]["votes"]), (&json!(["general"]), &json!(3)));
+    rest.get("/api/v1/stats/days?since=soon").await.refused(422, "invalid_argument");
+    let by_day_and_persona = client.call("get_review_stats", json!({ "group_by": "day_persona" })).await;
+    assert_eq!(by_day_and_persona["groups"][0]["persona"], "general");
+    let printed = String::from_utf8(run(&broker, &["stats", "--daily", "--by", "persona"]).await.stdout).unwrap();
+    assert!(printed.contains("TO DECISION") && printed.contains("PERSONA"), "{printed}");
+    let refused = run(&broker, &["stats", "--daily", "--by", "reviewer"]).await;
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && error.contains("--by persona"), "{error}");
     broker.stop_and_check().await;
 }
 

@@ -139,7 +139,7 @@ pub(crate) async fn arguments_for(tool: &str, broker: &TestBroker) -> Value {
         }
         "get_audit_log" => {
             json!({
-                "review_id": with_issue(&client).await, "actor": "ada", "kind": "verdict_given", "project": "project",
+                "review_id": with_issue(&client).await, "actor": "ada", "kind": ["verdict_given"], "project": "project",
                 "since": "7d", "until": "2999-01-01", "order": "oldest", "limit": 10,
             })
         }

@@ -373,6 +373,58 @@ export type CreateSessionRequest = {
   token?: string;
 };
 
+/** The reviews submitted on each day, in UTC. */
+export type DailyStatsResponse = {
+  /** Oldest first, at most 100. Days without a review are absent. */
+  days: DayStats[];
+  /** Number of earlier days that are left out. */
+  more_days: number;
+  /** Number of personas that are left out. */
+  more_personas: number;
+  /** The personas with the most verdicts, at most 8. The days name no others. */
+  personas?: string[];
+  project?: string;
+  /** The start of the period. Absent: the first review. */
+  since?: string;
+  /** The end of the period, exclusive. */
+  until?: string;
+};
+
+/** What the reviewers of a persona did for the reviews of one day. */
+export type DayPersonaStats = {
+  approvals: number;
+  cost_usd?: number;
+  issues: number;
+  persona: string;
+  verdicts: number;
+  votes: number;
+};
+
+/** The figures of the reviews submitted on one day. */
+export type DayStats = {
+  /** Share of approved among decided reviews, 0 to 1. */
+  approval_rate?: number;
+  approved: number;
+  cancelled: number;
+  /** Absent if no verdict reports a cost. */
+  cost_usd?: number;
+  /** In UTC, such as 2026-11-18. */
+  day: string;
+  /** Share of approved reviews that were approved in their first round. */
+  first_round_rate?: number;
+  issues_by_fate: Record<string, number>;
+  issues_by_severity: Record<string, number>;
+  personas?: DayPersonaStats[];
+  rejected: number;
+  reviews: number;
+  rounds_mean: number;
+  /** From submission to approval, rejection or cancellation. */
+  time_to_decision: DurationStats;
+  /** From submission to the first vote of a reviewer. */
+  time_to_verdict: DurationStats;
+  verdicts: number;
+};
+
 /** Response of redeliver and drop_dead_deliveries. */
 export type DeadDeliveriesResponse = {
   /** Number of dead deliveries concerned. */
@@ -403,6 +455,17 @@ export type DiscussionResponse = {
   next_cursor?: string;
   number: ReviewNumber;
   review_id: ReviewId;
+};
+
+/** Issues that their proposer disputed, each with its last dispute. */
+export type DisputeStats = {
+  /** The issue was confirmed, fixed, or merged with another one. */
+  rejected: number;
+  total: number;
+  /** The issue was withdrawn. */
+  upheld: number;
+  /** Share of upheld among upheld and rejected, 0 to 1. */
+  upheld_rate?: number;
 };
 
 export type DrainReason = "idle" | "ttl" | "make_room" | "not_needed" | "operator";
@@ -480,12 +543,16 @@ export type Flag = {
 
 export type FlagKind = "symlink" | "gitlink" | "mode_change" | "executable" | "agent_config" | "ci_config" | "git_config" | "build_config" | "control_characters" | "bidi_characters" | "mixed_scripts" | "text_outside_hunks";
 
-export type GroupBy = "none" | "reviewer" | "persona" | "category" | "day";
+export type GroupBy = "none" | "reviewer" | "persona" | "category" | "day" | "day_persona";
 
 export type GroupStats = {
+  /** As in the totals. Absent for reviewers and personas. */
+  cost_per_approval_usd?: number;
   /** The reviewer, persona, category or day. */
   group: string;
   issues: IssueStats;
+  /** Of a group of day_persona. */
+  persona?: string;
   /** Absent for reviewers and personas, who share reviews. */
   reviews?: ReviewStats;
   work: WorkStats;
@@ -552,6 +619,9 @@ export type Issue = {
 export type IssueStats = {
   by_severity: Record<string, number>;
   by_status: Record<string, number>;
+  disputes: DisputeStats;
+  /** By severity: what has become of the issues (open, disputed, fixed, wont_fix, duplicate). */
+  fates: Record<string, Record<string, number>>;
   suggestions: number;
   total: number;
 };
@@ -1084,7 +1154,8 @@ export type Problem = {
 };
 
 export type ProcessStats = {
-  cost_usd: number;
+  /** Absent if no client reports a cost. */
+  cost_usd?: number;
   input_tokens: number;
   output_tokens: number;
   spawned: number;
@@ -1697,6 +1768,8 @@ export type SpawnReason = "cold_start" | "backlog" | "operator" | "one_shot" | "
 export type StatsResponse = {
   /** Claims after which the broker sent the review back because its diff did not apply. */
   auto_rejections: number;
+  /** The reported cost divided by the approved reviews. Absent without either. */
+  cost_per_approval_usd?: number;
   group_by: GroupBy;
   /** The busiest groups first, days the latest first; at most 100. */
   groups?: GroupStats[];
@@ -1999,6 +2072,8 @@ export type Whoami = {
 
 /** Verdicts of reviewers. */
 export type WorkStats = {
+  /** Share of them that agree with the outcome, 0 to 1: approvals of approved reviews, rejections of rejected ones. */
+  agreement_rate?: number;
   /** Share of approvals among votes, 0 to 1. */
   approval_rate?: number;
   approvals: number;
@@ -2010,12 +2085,16 @@ export type WorkStats = {
   cost_usd?: number;
   /** As verdicts report them. */
   input_tokens: number;
+  /** Votes for which a review was approved or rejected. */
+  judged_votes: number;
   output_tokens: number;
   rejections: number;
   /** Number of reviews with a verdict. */
   reviews: number;
   /** Number of verdicts, comments included. */
   verdicts: number;
+  /** Number of verdicts that report a cost. */
+  verdicts_with_cost: number;
   votes: number;
 };
 
@@ -2023,12 +2102,22 @@ export type WorkStats = {
 export type Operations = {
   /** Recent activity */
   get_activity_feed: { args: {
+    /** Only events caused by this actor, spelled as in the log. */
+    actor?: string | undefined;
     /** The next_cursor of the previous page. */
     cursor?: string | undefined;
+    /** Only events of these kinds. */
+    kind?: EventKind[] | undefined;
     /** Rows per page, 1 to 200. Default 50. */
     limit?: number | undefined;
     /** Only this project. */
     project?: string | undefined;
+    /** Only this review: its id, its number (R-12), or a unique prefix of the id. */
+    review_id?: string | undefined;
+    /** The start of the period: a time (RFC 3339, or a date, in UTC) or an age (30m, 24h, 7d). */
+    since?: string | undefined;
+    /** The end of the period, in the format of since. Exclusive. */
+    until?: string | undefined;
   }; answer: ActivityResponse };
   /** The actor tree */
   get_actors: { args: Record<string, never>; answer: Actors };
@@ -2055,8 +2144,8 @@ export type Operations = {
     actor?: string | undefined;
     /** The next_cursor of the previous page, with unchanged filters. */
     cursor?: string | undefined;
-    /** Only events of this kind. */
-    kind?: EventKind | undefined;
+    /** Only events of these kinds. */
+    kind?: EventKind[] | undefined;
     /** Rows per page, 1 to 200. Default 50. */
     limit?: number | undefined;
     /** Which events come first. Default "newest". */
@@ -2070,6 +2159,11 @@ export type Operations = {
     /** The end of the period, in the format of since. Exclusive. */
     until?: string | undefined;
   }; answer: AuditResponse };
+  /** An event of the log */
+  get_event: { args: {
+    /** The sequence number in the log. */
+    seq: number;
+  }; answer: LiveEvent };
   /** Settings */
   get_config: { args: Record<string, never>; answer: Config };
   /** List issues */
@@ -2663,7 +2757,7 @@ export type Operations = {
   create_session_code: { args: Record<string, never>; answer: SessionCode };
   /** Statistics */
   get_review_stats: { args: {
-    /** Adds the figures of each reviewer, persona, category or day of submission (UTC) in groups. Default "none". */
+    /** Adds the figures of each reviewer, persona, category or day of submission (UTC), or of each persona on each day ("day_persona"), in groups. Default "none". */
     group_by?: GroupBy | undefined;
     /** Only this project. */
     project?: string | undefined;
@@ -2672,6 +2766,17 @@ export type Operations = {
     /** Only reviews submitted before then, in the format of since. */
     until?: string | undefined;
   }; answer: StatsResponse };
+  /** Statistics by day */
+  get_daily_stats: { args: {
+    /** Adds the work of each persona to each day. Default false. */
+    personas?: boolean | undefined;
+    /** Only this project. */
+    project?: string | undefined;
+    /** Only reviews submitted since then: a time (RFC 3339, or a date, in UTC) or an age (24h, 7d). Default: all. */
+    since?: string | undefined;
+    /** Only reviews submitted before then, in the format of since. */
+    until?: string | undefined;
+  }; answer: DailyStatsResponse };
   /** Webhooks */
   list_webhooks: { args: Record<string, never>; answer: ListWebhooksResponse };
   /** Dead deliveries */
@@ -2717,6 +2822,7 @@ export const operations = {
   get_actors: ["GET", "/api/v1/actors"],
   list_approvals: ["GET", "/api/v1/approvals"],
   get_audit_log: ["GET", "/api/v1/audit"],
+  get_event: ["GET", "/api/v1/audit/{seq}"],
   get_config: ["GET", "/api/v1/config"],
   list_issues: ["GET", "/api/v1/issues"],
   update_issue: ["PATCH", "/api/v1/issues/{issue_id}"],
@@ -2760,6 +2866,7 @@ export const operations = {
   create_session: ["POST", "/api/v1/session"],
   create_session_code: ["POST", "/api/v1/session-codes"],
   get_review_stats: ["GET", "/api/v1/stats"],
+  get_daily_stats: ["GET", "/api/v1/stats/days"],
   list_webhooks: ["GET", "/api/v1/webhooks"],
   list_dead_deliveries: ["GET", "/api/v1/webhooks/{webhook}/dead"],
   drop_dead_deliveries: ["POST", "/api/v1/webhooks/{webhook}/drop"],

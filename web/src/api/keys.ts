@@ -17,6 +17,16 @@ export const keys = {
   stats: ["stats"] as const,
   config: ["config"] as const,
   webhooks: ["webhooks"] as const,
+  /** Statistics of periods, for their page. */
+  periods: ["period-stats"] as const,
+  periodStats: (part: string, args: unknown) => ["period-stats", part, args] as const,
+  /** The newest rows of the log. Every event names them. */
+  log: ["log"] as const,
+  logHead: (view: string, filter: unknown) => ["log", view, filter] as const,
+  /** The log page by page. Events do not name it, as with the pages of reviews. */
+  logPages: (view: string, filter: unknown, from: number | null) => ["log-pages", view, filter, from] as const,
+  /** An event never changes. */
+  event: (seq: number) => ["event", seq] as const,
   /** A prefix: status, proposal, messages, issues and timeline lie below it. */
   review: (id: string) => ["review", id] as const,
   status: (id: string) => ["review", id, "status"] as const,

@@ -20,6 +20,8 @@ export const bindings = {
   goReviews: { scope: "everywhere", keys: ["g r"], label: "Go to Reviews" },
   goSettings: { scope: "everywhere", keys: ["g c"], label: "Go to Settings" },
   goApiDocs: { scope: "everywhere", keys: ["g d"], label: "Go to the documentation of the API" },
+  goLog: { scope: "everywhere", keys: ["g l"], label: "Go to Activity" },
+  goStats: { scope: "everywhere", keys: ["g s"], label: "Go to Stats" },
   goStart: { scope: "everywhere", keys: ["g h"], label: "Go to Start" },
   goPreferences: { scope: "everywhere", keys: ["g ,"], label: "Go to Preferences" },
   pause: { scope: "everywhere", keys: ["w"], label: "Pause or continue live updates" },

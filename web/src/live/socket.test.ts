@@ -59,7 +59,7 @@ test("events are gathered, and each key is loaded once", () => {
   for (let seq = 2; seq < 50; seq += 1) latest().says(event(seq));
   expect(invalidated).not.toHaveBeenCalled();
   vi.advanceTimersByTime(100);
-  expect(invalidated.mock.calls.map(([filter]) => filter.queryKey)).toEqual([["reviews"], ["review", "id-1"]]);
+  expect(invalidated.mock.calls.map(([filter]) => filter.queryKey)).toEqual([["log"], ["reviews"], ["review", "id-1"]]);
 });
 
 /** Ten events in each hundredth of a second. Returns how often lists were loaded. */

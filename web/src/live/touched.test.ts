@@ -35,12 +35,18 @@ test("reviewers and crash loops make the pool old, and no list", () => {
   }
 });
 
+test("every event makes the newest rows of the log old", () => {
+  for (const type of topics) expect(touched({ type, review_id: null })).toContainEqual(keys.log);
+});
+
 test("content and pages that are read one by one are never made old by an event", () => {
   const kept = [
     keys.diff("hash", null),
     keys.file("hash", "a.rs", "old"),
     keys.reviewId("12"),
     keys.pages({}),
+    keys.logPages("audit", {}, null),
+    keys.event(7),
     keys.whoami,
   ];
   for (const type of topics) {
@@ -50,6 +56,6 @@ test("content and pages that are read one by one are never made old by an event"
 });
 
 test("a type that this page does not know does no harm", () => {
-  expect(touched({ type: "from_the_future" as Topic, review_id: "id-1" })).toEqual([keys.review("id-1")]);
-  expect(touched({ type: "from_the_future" as Topic, review_id: null })).toEqual([]);
+  expect(touched({ type: "from_the_future" as Topic, review_id: "id-1" })).toEqual([keys.log, keys.review("id-1")]);
+  expect(touched({ type: "from_the_future" as Topic, review_id: null })).toEqual([keys.log]);
 });
