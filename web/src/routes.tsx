@@ -1,12 +1,12 @@
 /** The one table of pages: path, search parameters, component. Nothing else knows a path. */
 import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
 import { App } from "./App";
+import { type LogSearch, parseLogSearch } from "./features/activity/search";
 import { type ApiDocsSearch, parseApiDocsSearch } from "./features/apiDocs/search";
 import { InboxPage } from "./features/inbox/InboxPage";
 import { parseReviewSearch, type ReviewSearch } from "./features/review/search";
 import { parseReviewsSearch, type ReviewsSearch } from "./features/reviews/search";
 import { parseSettingsSearch, type SettingsSearch } from "./features/settings/search";
-import { type LogSearch, parseLogSearch } from "./features/activity/search";
 import { parseStatsSearch, type StatsSearch } from "./features/stats/search";
 import { Page } from "./ui/Page";
 

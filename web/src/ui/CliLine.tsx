@@ -1,8 +1,11 @@
 import { useState } from "react";
+import { inert } from "../text/inert";
 import { Press } from "./Press";
 
 /** A command that does the same in a terminal, with a button that copies it. */
-export function CliLine({ line }: { line: string }) {
+export function CliLine({ line: given }: { line: string }) {
+  // A filter of the address can have any text.
+  const line = inert(given);
   const [copied, setCopied] = useState<"no" | "yes" | "failed">("no");
   const canCopy = typeof navigator !== "undefined" && navigator.clipboard !== undefined;
   const copy = () =>
@@ -20,7 +23,11 @@ export function CliLine({ line }: { line: string }) {
         {line}
       </code>
       {canCopy && (
-        <Press onPress={copy} className="rounded-sm px-1 whitespace-nowrap hover:bg-hover hover:text-text" aria-label={`Copy ${line}`}>
+        <Press
+          onPress={copy}
+          className="rounded-sm px-1 whitespace-nowrap hover:bg-hover hover:text-text"
+          aria-label={`Copy ${line}`}
+        >
           {copied === "yes" ? "copied" : copied === "failed" ? "select it to copy" : "copy"}
         </Press>
       )}
