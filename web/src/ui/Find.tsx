@@ -36,7 +36,7 @@ export function Find({ label, value, onChange }: FindProps) {
     return () => clearTimeout(timer);
   }, [wanted]);
   return (
-    <div className="relative max-w-full">
+    <div className="relative w-72 max-w-full">
       <input
         ref={input}
         type="search"
@@ -47,7 +47,7 @@ export function Find({ label, value, onChange }: FindProps) {
         onKeyDown={({ key, currentTarget }) => {
           if (key === "Escape" || key === "Enter") currentTarget.blur();
         }}
-        className="w-72 max-w-full rounded border border-line-strong bg-bg px-2 py-1 pr-8 text-sm placeholder:text-dim"
+        className="w-full rounded border border-line-strong bg-bg px-2 py-1 pr-8 text-sm placeholder:text-dim"
       />
       <span className="pointer-events-none absolute top-1 right-2" aria-hidden="true">
         {text === "" && <KeyHint keys={keyOf("find")} />}
