@@ -24,8 +24,10 @@ test("every field of every tool", async ({ broker, page }) => {
   const reviews = [await everything(broker), await unappliable(broker), await plan(broker)];
   reviews.push(await cancelled(broker), await commits(broker));
   for (const review of reviews) {
-    await open(page, broker.url(`/r/${review}`));
-    await expectInert(page);
+    for (const path of [`/r/${review}`, `/r/${review}?at=2`]) {
+      await open(page, broker.url(path));
+      await expectInert(page);
+    }
   }
   const { events } = await broker.call("get_audit_log", { limit: 200 });
   const eventsOnce = new Map(events.map(({ kind, seq }) => [kind, `/log?view=audit&seq=${seq}`]));
@@ -40,12 +42,15 @@ test("addresses", async ({ broker, page, faults }) => {
   faults.expect(/status of 422/);
   await broker.agent("builder").propose("A change");
   const hostile = encodeURIComponent(`"><img src=x onerror="window.attacked=1">\u202e`);
-  for (const path of [
+  const paths = [
     `/log?actor=${hostile}&kind=${hostile}`,
     `/stats?project=${hostile}&by=${hostile}`,
     `/r?q=${hostile}&status=${hostile}`,
-    `/r/1?file=${hostile}&line=${hostile}&round=${hostile}`,
-  ]) {
+    `/r/1?file=${hostile}&line=${hostile}&round=${hostile}&at=${hostile}`,
+    `/settings?q=${hostile}&changed=${hostile}`,
+    `/api-docs?q=${hostile}&op=${hostile}`,
+  ];
+  for (const path of paths) {
     await open(page, broker.url(path));
     await expectInert(page);
   }

@@ -100,6 +100,10 @@ test("by touch on a phone", async ({ broker, page }) => {
   await page.getByRole("button", { name: "Previous event" }).click();
   await expect(moment).toContainText("event 5 of 6");
   await view.expectStatus("claimed");
+  await page.getByRole("button", { name: "Event 5: back to now" }).click();
+  await view.expectStatus("approved");
+  await page.goBack();
+  await view.expectStatus("claimed");
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(width).toBeLessThanOrEqual(360);
 });

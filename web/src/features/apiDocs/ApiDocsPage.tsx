@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
 import { Empty } from "../../ui/Empty";
 import { Failure } from "../../ui/Failure";
 import { Find } from "../../ui/Find";
@@ -15,6 +16,8 @@ const route = getRouteApi("/api-docs");
 export function ApiDocsPage() {
   const { q, op } = route.useSearch();
   const navigate = route.useNavigate();
+  // A link to an operation leads to it; one that is opened here stays where it is.
+  const [first] = useState(op);
   const { data, isPending, isError, error, refetch } = useQuery(apiDocument());
   const setQuery = (text: string) => {
     const search = { ...(text !== "" && { q: text }), ...(op !== undefined && { op }) };
@@ -44,6 +47,7 @@ export function ApiDocsPage() {
                   operation={operation}
                   types={data?.types ?? {}}
                   isOpen={operation.id === op}
+                  isFirst={operation.id === first}
                   onOpen={(isOpen) => {
                     const search = { ...(q !== undefined && { q }), ...(isOpen && { op: operation.id }) };
                     void navigate({ search, replace: true, resetScroll: false });

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import type { Operations } from "../../api/generated";
 import { UserText } from "../../text/UserText";
 import { CliLine } from "../../ui/CliLine";
@@ -12,14 +13,20 @@ interface OperationCardProps {
   operation: Operation;
   types: Types;
   isOpen: boolean;
+  /** The address names it: the page scrolls to it. */
+  isFirst: boolean;
   onOpen: (isOpen: boolean) => void;
 }
 
 /** One operation: its line, and behind it all that a caller needs. */
-export function OperationCard({ operation, types, isOpen, onOpen }: OperationCardProps) {
+export function OperationCard({ operation, types, isOpen, isFirst, onOpen }: OperationCardProps) {
+  const card = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isFirst) card.current?.scrollIntoView({ block: "start" });
+  }, [isFirst]);
   const { id, title, method, path } = operation;
   return (
-    <article aria-label={title} className="rounded border border-line">
+    <article ref={card} aria-label={title} className="scroll-mt-12 rounded border border-line">
       <h3>
         <Press
           aria-expanded={isOpen}

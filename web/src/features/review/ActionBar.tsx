@@ -16,7 +16,7 @@ interface ActionBarProps {
 
 /** What the reader can do now, and how the diff is shown. */
 export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarProps) {
-  const { review, me, can, drafts, go, openDialog } = useReview();
+  const { moment, review, me, can, drafts, go, openDialog } = useReview();
   const seat = mySeat(review, me);
   const tools = new Set(turnsOf(review, me).map(({ tool }) => tool));
   const isMyVote = tools.has("submit_verdict") || tools.has("claim_review");
@@ -26,6 +26,12 @@ export function ActionBar({ onWrite, onComment, isMenuOpen, onMenu }: ActionBarP
       className="sticky bottom-0 z-20 flex flex-wrap items-center gap-2 border-t border-line bg-raised px-4 py-2 max-md:gap-1 max-md:px-2"
       data-print="hide"
     >
+      {moment.at !== null && (
+        // On a narrow screen the slider scrolls away.
+        <Button kind="primary" onPress={() => go({ at: undefined }, true)} className="xl:hidden">
+          Event {moment.at}: back to now
+        </Button>
+      )}
       {can.vote === null && (
         <>
           <Button

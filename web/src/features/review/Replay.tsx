@@ -72,7 +72,7 @@ function ReplayBar({ at, last }: { at: number; last: number }) {
     <section
       aria-label="Replay"
       aria-busy={position !== at}
-      className="sticky top-0 z-30 flex flex-col gap-1 border-b-2 border-accent bg-accent-bg px-4 py-2 max-md:top-9"
+      className="flex flex-col gap-1 border-b-2 border-accent bg-accent-bg px-4 py-2 xl:sticky xl:top-0 xl:z-30"
     >
       <div className="flex flex-wrap items-start gap-x-3 gap-y-1">
         <p role="status" aria-label="Moment" className="min-w-0 grow basis-56">

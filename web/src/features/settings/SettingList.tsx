@@ -39,7 +39,7 @@ export function SettingList({ settings }: { settings: readonly Setting[] }) {
         <Empty title={isFiltered ? "No setting matches." : "No setting is known."} cli={cliLines.configList()} />
       )}
       {sections.map((section) => (
-        <section key={section.name} aria-label={section.name} className="rounded border border-line">
+        <div key={section.name} className="rounded border border-line">
           <h3 className="border-b border-line bg-raised px-3 py-1 font-mono text-xs font-semibold">
             [<Name>{section.name}</Name>]
           </h3>
@@ -48,7 +48,7 @@ export function SettingList({ settings }: { settings: readonly Setting[] }) {
               <SettingRow key={setting.name} setting={setting} />
             ))}
           </ul>
-        </section>
+        </div>
       ))}
     </>
   );
