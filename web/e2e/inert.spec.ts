@@ -24,7 +24,7 @@ test("every field of every tool", async ({ broker, page }) => {
   const reviews = [await everything(broker), await unappliable(broker), await plan(broker)];
   reviews.push(await cancelled(broker), await commits(broker));
   for (const review of reviews) {
-    for (const path of [`/r/${review}`, `/r/${review}?at=2`]) {
+    for (const path of [`/r/${review}`, `/r/${review}?at=1`]) {
       await open(page, broker.url(path));
       await expectInert(page);
     }

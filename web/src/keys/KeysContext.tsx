@@ -109,7 +109,9 @@ function isInDialog(target: EventTarget | null): boolean {
 
 function isOwnKey(target: EventTarget | null, key: string): boolean {
   if (!(target instanceof Element)) return false;
-  if (key === "Enter" || key === " ") return target.closest("button, a, input, summary, [role=button]") !== null;
+  if (key === "Enter") return target.closest("button, a, input, summary, [role=button]") !== null;
+  // On a link the space bar only scrolls.
+  if (key === "Space") return target.closest("button, input, summary, [role=button]") !== null;
   const withArrows = "input, [role=tree], [role=grid], [role=tablist], [role=toolbar], [role=radiogroup]";
   return key.startsWith("Arrow") && target.closest(withArrows) !== null;
 }

@@ -27,6 +27,7 @@ test("presses are written as the table writes them", () => {
   expect(press("k", { metaKey: true })).toBe("Mod+K");
   expect(press("Enter", { ctrlKey: true })).toBe("Mod+Enter");
   expect(press("ArrowDown")).toBe("ArrowDown");
+  expect(press(" ")).toBe("Space");
   expect(press("[", { ctrlKey: true, altKey: true })).toBe("[");
   expect(press("k", { ctrlKey: true, altKey: true })).toBe("Mod+Alt+K");
 });

@@ -29,7 +29,9 @@ export const bindings = {
   down: { scope: "list", keys: ["j", "ArrowDown"], label: "Next row" },
   up: { scope: "list", keys: ["k", "ArrowUp"], label: "Previous row" },
   open: { scope: "list", keys: ["Enter", "o"], label: "Open the row" },
+  preview: { scope: "list", keys: ["Space"], label: "Preview the row" },
   find: { scope: "list", keys: ["/"], label: "Search" },
+  saveView: { scope: "list", keys: ["b"], label: "Save the filters as a view" },
   done: { scope: "list", keys: ["y"], label: "Mark as done" },
 
   toParent: { scope: "review", keys: ["u"], label: "Back to the list" },
@@ -97,7 +99,8 @@ export function display(key: string): string {
 /** A key press in the notation of the table. */
 export function pressed(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">): string {
   const isLetter = /^\p{L}$/u.test(event.key);
-  const key = isLetter ? (event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase()) : event.key;
+  const sign = event.key === " " ? "Space" : event.key;
+  const key = isLetter ? (event.shiftKey ? sign.toUpperCase() : sign.toLowerCase()) : sign;
   // Some keyboards write `[` with AltGr, which Windows reports as Ctrl and Alt, or with Alt on a Mac.
   const isAltSign = event.altKey && !isLetter && event.key.length === 1;
   const mod = (event.ctrlKey || event.metaKey) && !isAltSign ? "Mod+" : "";

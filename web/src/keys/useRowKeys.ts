@@ -4,6 +4,12 @@ import { useKeys } from "./KeysContext";
 /** Marks the link of a row, so that `j` and `k` find it. */
 export const rowAttribute = (id: string) => ({ "data-row": id });
 
+/** The id of the row that has the focus. */
+export function focusedRowId(): string | null {
+  const link = document.activeElement?.closest<HTMLElement>("[data-row]");
+  return link?.dataset.row ?? null;
+}
+
 function rowsIn(list: HTMLElement | null): HTMLElement[] {
   return [...(list?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
 }

@@ -1,4 +1,7 @@
+import { lazy, Suspense, useState } from "react";
 import type { ReviewRow } from "../../api/generated";
+import { useKeys } from "../../keys/KeysContext";
+import { focusedRowId } from "../../keys/useRowKeys";
 import { useMe } from "../../me";
 import { columns } from "../../ui/RowFigures";
 import type { NextPage } from "../../ui/useVirtualRows";
@@ -11,6 +14,8 @@ interface ReviewTableProps {
   total: number | null;
   next: NextPage;
 }
+
+const Preview = lazy(() => import("./Preview").then(({ Preview }) => ({ default: Preview })));
 
 const ROW_PX = 53;
 
@@ -32,9 +37,19 @@ const WORDS = {
 /** Reviews as rows. */
 export function ReviewTable({ rows, total, next }: ReviewTableProps) {
   const me = useMe();
+  const [preview, setPreview] = useState<string | null>(null);
+  const shown = rows.find((row) => row.review_id === preview);
+  useKeys({ preview: () => setPreview(focusedRowId()) });
   return (
-    <VirtualTable rows={rows} keyOf={(row) => row.review_id} rowPx={ROW_PX} words={WORDS} total={total} next={next}>
-      {(row) => <ReviewTableRow row={row} person={me} />}
-    </VirtualTable>
+    <>
+      <VirtualTable rows={rows} keyOf={(row) => row.review_id} rowPx={ROW_PX} words={WORDS} total={total} next={next}>
+        {(row) => <ReviewTableRow row={row} person={me} onPreview={() => setPreview(row.review_id)} />}
+      </VirtualTable>
+      {shown !== undefined && (
+        <Suspense fallback={null}>
+          <Preview row={shown} onClose={() => setPreview(null)} />
+        </Suspense>
+      )}
+    </>
   );
 }

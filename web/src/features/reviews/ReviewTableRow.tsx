@@ -5,17 +5,32 @@ import type { ReviewRow } from "../../api/generated";
 import { rowAttribute } from "../../keys/useRowKeys";
 import { Name } from "../../text/UserText";
 import { escalationWords, isOpenToAll, myTurnWords, type Person, turnsOf, waitingWords } from "../../turns";
+import { Press } from "../../ui/Press";
 import * as figures from "../../ui/RowFigures";
 import { Status } from "../../ui/Status";
 
 const { columns } = figures;
 
+interface ReviewTableRowProps {
+  row: ReviewRow;
+  person: Person;
+  onPreview: () => void;
+}
+
 /** The cells of a review: one line and a small one below it; on a narrow screen a card. */
-export function ReviewTableRow({ row, person }: { row: ReviewRow; person: Person }) {
+export function ReviewTableRow({ row, person, onPreview }: ReviewTableRowProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 xl:flex-nowrap">
       <span role="cell" className={`flex ${columns.status}`}>
         <Status status={row.status} />
+        <Press
+          aria-label={`Preview ${row.number}`}
+          onPress={onPreview}
+          // Above the link that covers the row.
+          className="relative z-10 ml-1 min-h-6 min-w-6 rounded text-dim hover:bg-hover hover:text-text"
+        >
+          <span aria-hidden="true">⌄</span>
+        </Press>
       </span>
       <span role="cell" className={columns.title}>
         <Link

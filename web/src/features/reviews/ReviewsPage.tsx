@@ -5,12 +5,13 @@ import { Button } from "../../ui/Button";
 import { Empty } from "../../ui/Empty";
 import { Failure } from "../../ui/Failure";
 import { Page } from "../../ui/Page";
+import { SavedViews } from "../../ui/SavedViews";
 import { SkeletonRows } from "../../ui/Skeleton";
 import { ChangedPill } from "./ChangedPill";
 import { FilterBar } from "./FilterBar";
 import { ReviewTable } from "./ReviewTable";
 import { StatusTabs } from "./StatusTabs";
-import { filterOf, hasFilters, type ReviewsSearch, statusesOf } from "./search";
+import { filterOf, hasFilters, parseReviewsSearch, type ReviewsSearch, statusesOf } from "./search";
 import { useReviewPages } from "./useReviewPages";
 
 /** All reviews, by filters that stand in the address. */
@@ -26,6 +27,7 @@ export function ReviewsPage() {
     <Page title="Reviews" cli={cliLine(search)}>
       <div className="flex flex-col gap-3">
         <FilterBar search={search} onChange={setSearch} rows={rows} />
+        <SavedViews list="reviews" search={textsOf(search)} onOpen={(view) => setSearch(parseReviewsSearch(view))} />
         <StatusTabs search={search} counts={search.turn === "me" ? null : counts} onChange={setSearch} />
       </div>
       <ChangedPill changed={changed} isOld={isOld} onShow={showChanges} />
@@ -49,6 +51,10 @@ export function ReviewsPage() {
       )}
     </Page>
   );
+}
+
+function textsOf(search: ReviewsSearch): Record<string, string> {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => typeof value === "string"));
 }
 
 function NoReviews({ isFiltered, onClear }: { isFiltered: boolean; onClear: () => void }) {
