@@ -114,3 +114,22 @@ test("findings outside of the diff are shown too", async ({ broker, page }) => {
   const view = await ReviewView.open(page, broker, review);
   for (const id of ["I-1", "I-2", "I-3", "I-4"]) await expect(view.finding(id).first()).toBeVisible();
 });
+
+test("a strip beside the diff leads to its findings", async ({ broker, page }) => {
+  const lines = Array.from({ length: 400 }, (_, index) => `pub fn price_${index}() -> u32 { ${index} }`);
+  const diff = broker.repository.diff({ "src/long.rs": `${lines.join("\n")}\n` });
+  const review = await broker.agent("builder").propose("Add prices", { diff });
+  const codex = broker.agent("codex");
+  await codex.claim(review);
+  const at = (line_start: number, severity: "high" | "low") =>
+    ({ severity, title: `Look at ${line_start}`, file: "src/long.rs", line_start }) as const;
+  await codex.requestChanges(review, "Two remarks.", [at(10, "low"), at(390, "high")]);
+  const view = await ReviewView.open(page, broker, review);
+  const strip = page.getByRole("navigation", { name: "Notes in the diff" });
+  await expect(view.line("price_0()")).toBeVisible();
+  await expect(view.line("price_389()")).toHaveCount(0);
+  await strip.getByRole("button", { name: "2 of 2: 1 note, high" }).click();
+  await expect(view.line("price_389()")).toBeInViewport();
+  await strip.getByRole("button", { name: "1 of 2: 1 note, low" }).click();
+  await expect(view.line("price_9()")).toBeInViewport();
+});

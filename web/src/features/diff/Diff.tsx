@@ -4,6 +4,7 @@ import { DiffTable } from "./DiffTable";
 import "./diff.css";
 import { FileTree } from "./FileTree";
 import { FindBar } from "./FindBar";
+import { Minimap } from "./Minimap";
 import type { DiffNote, LineRange, Side } from "./notes";
 import { PaneBoundary } from "./PaneBoundary";
 import type { ParsedPatch } from "./patch";
@@ -184,6 +185,7 @@ function DiffOfContent(props: DiffProps) {
           </PaneBoundary>
         )}
       </div>
+      <Minimap rows={model.rows} onGo={go.goToNote} />
     </div>
   );
 }

@@ -8,6 +8,8 @@ const RANKS: Record<DiffNote["rank"], readonly [glyph: string, word: string, col
   0: ["…", "", "text-dim"],
 };
 
+export const noteLook = (rank: DiffNote["rank"]) => RANKS[rank];
+
 /** How many notes a file has, with the glyph of the worst. */
 export function NoteCount({ count, worst }: { count: number; worst: DiffNote["rank"] }) {
   if (count === 0) return null;
