@@ -9,6 +9,7 @@ mod authz;
 mod claims;
 mod error;
 mod event_history;
+mod exports;
 mod introspection;
 mod issues;
 mod messages;
@@ -20,6 +21,7 @@ mod review_lists;
 mod review_view;
 mod reviewer_pool;
 mod reviews;
+mod search;
 mod sign_in;
 mod stats;
 mod verdicts;
@@ -27,6 +29,7 @@ mod webhooks;
 
 pub(crate) use authz::Authorization;
 pub(crate) use error::CallError;
+pub(crate) use exports::Export;
 pub use introspection::ConfigView;
 pub(crate) use proposals::{FullCounterPatch, FullDiff};
 
@@ -446,6 +449,10 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::CountReviews => run!(CountReviews, review_lists::count),
         OperationId::GetEvent => run!(GetEvent, event_history::event),
         OperationId::GetDailyStats => run!(GetDailyStats, stats::daily),
+        OperationId::CountIssues => run!(CountIssues, issues::count),
+        OperationId::Search => run!(Search, search::search),
+        // Their routes send files.
+        OperationId::ExportReview | OperationId::ExportIssues => Err(CallError::Internal),
         OperationId::GetFile => run!(GetFile, proposal_files::get),
         OperationId::ListApprovals => run!(ListApprovals, approvals::list),
         OperationId::GetApproval => run!(GetApproval, approvals::get),

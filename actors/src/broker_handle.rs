@@ -14,6 +14,7 @@ use crate::{
     error::BrokerError,
     gateway::CommandPayload,
     input_validation::{self, PATH, Text, TextKind::Name, command_texts},
+    log_indexer::LogIndexer,
     mailbox::{ActorSlot, Mailbox},
     metrics::Metrics,
     past_reviews::PastReviews,
@@ -30,8 +31,9 @@ use domain::{
     finding::NewFinding,
     ids::{ReviewId, ReviewNumber},
     persona::{Mode, Persona},
-    query_types::{ConventionsFile, EventOrder, GroupBy},
+    query_types::{ConventionsFile, EventOrder, FindingGroupBy, GroupBy},
     review::{AddMessage, Command, DiffSide, PastReview, Proposer, Review, Seat, transition},
+    search::SearchWords,
     stats::{DailyStats, Stats},
     time::Timestamp,
     verdict::VerdictRequest,
@@ -40,8 +42,8 @@ use git::{AnswerCounts, ClientRepo, FileContent};
 use long_poll::SharedLists;
 use std::{path::PathBuf, str::FromStr, sync::Arc};
 use store::{
-    EventFilter, EventRecord, Feed, FindingFilter, ListedFinding, LogFollower, Page, Reader, StatsPeriod,
-    WebhookChange, WebhookStep,
+    EventFilter, EventRecord, Feed, FindingFilter, FindingGroups, FoundText, ListedFinding, LogFollower, Page, Reader,
+    StatsPeriod, TextQuery, WebhookChange, WebhookStep,
 };
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use uuid::Uuid;
@@ -61,6 +63,7 @@ struct Inner {
     supervisor: Mailbox<SupervisorMessage>,
     pool: Arc<ActorSlot<PoolMessage>>,
     feed: Feed,
+    indexer: Arc<LogIndexer>,
     calls: Semaphore,
     waiters: Semaphore,
     lists: SharedLists,
@@ -76,6 +79,7 @@ impl Broker {
         supervisor: Mailbox<SupervisorMessage>,
         pool: Arc<ActorSlot<PoolMessage>>,
         feed: Feed,
+        indexer: Arc<LogIndexer>,
     ) -> Self {
         let shared = Arc::clone(&submissions.shared);
         let limits = &shared.settings.limits;
@@ -92,6 +96,7 @@ impl Broker {
             supervisor,
             pool,
             feed,
+            indexer,
         };
         Self(Arc::new(inner), None)
     }
@@ -284,15 +289,51 @@ impl Broker {
         repository.branch_head(branch).await
     }
 
-    /// Findings of one review or of all, newest first.
+    /// Findings of one review or of all.
     pub async fn findings(
         &self,
         filter: &FindingFilter,
         cursor: Option<&str>,
         limit: Option<u32>,
     ) -> Answer<Page<ListedFinding>> {
-        let (before, limit) = self.findings_page(filter, cursor, limit)?;
-        Ok(self.reader().list_findings(filter, before, limit).await?)
+        if !filter.needs_index() {
+            let (before, limit) = self.findings_page(filter, cursor, limit)?;
+            return Ok(self.reader().list_findings(filter, before, limit).await?);
+        }
+        let limit = input_validation::page(&self.0.shared.settings.limits, limit)?;
+        self.check_finding_filter(filter)?;
+        let _call = self.admit()?;
+        self.0.indexer.catch_up().await?;
+        self.reader().list_indexed_findings(filter, cursor, limit).await?.ok_or(BrokerError::BadCursor)
+    }
+
+    /// Counts findings by group. Also says whether the index contains every event.
+    pub async fn count_findings(&self, filter: &FindingFilter, by: FindingGroupBy) -> Answer<(FindingGroups, bool)> {
+        let _call = self.admit()?;
+        self.check_finding_filter(filter)?;
+        let is_complete = self.0.indexer.catch_up().await?;
+        Ok((self.reader().count_findings(filter, by).await?, is_complete))
+    }
+
+    /// The numbers of the findings that contain these words.
+    pub async fn search_findings(&self, words: &SearchWords) -> Answer<Vec<i64>> {
+        let _call = self.admit()?;
+        self.0.indexer.catch_up().await?;
+        Ok(self.reader().search_findings(words).await?)
+    }
+
+    /// Texts that contain these words. Also says whether the index contains every event.
+    pub async fn search(
+        &self,
+        query: &TextQuery,
+        cursor: Option<&str>,
+        limit: Option<u32>,
+    ) -> Answer<(Page<FoundText>, bool)> {
+        let _call = self.admit()?;
+        let limit = input_validation::page(&self.0.shared.settings.limits, limit)?;
+        let is_complete = self.0.indexer.catch_up().await?;
+        let page = self.reader().search_texts(query, cursor, limit).await?;
+        Ok((page.ok_or(BrokerError::BadCursor)?, is_complete))
     }
 
     /// Checks the arguments of a page of findings: the finding before which it starts, and its length.
@@ -302,11 +343,18 @@ impl Broker {
         cursor: Option<&str>,
         limit: Option<u32>,
     ) -> Answer<(Option<i64>, u32)> {
-        let limits = &self.0.shared.settings.limits;
-        let limit = input_validation::page(limits, limit)?;
-        let (persona, file) = (filter.persona.as_ref(), filter.file.as_ref());
-        input_validation::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
+        let limit = input_validation::page(&self.0.shared.settings.limits, limit)?;
+        self.check_finding_filter(filter)?;
         Ok((parse_cursor(cursor)?, limit))
+    }
+
+    fn check_finding_filter(&self, filter: &FindingFilter) -> Answer<()> {
+        let texts = [
+            Text::new("persona", Name, filter.persona.as_ref()),
+            Text::new("reviewer", Name, filter.reviewer.as_ref()),
+            Text::new("file", PATH, filter.file.as_ref()),
+        ];
+        input_validation::check(&self.0.shared.settings.limits, &texts)
     }
 
     /// Events of the log by filter. A page may be short or empty although more pages follow.

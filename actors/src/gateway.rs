@@ -13,7 +13,9 @@ use crate::{
 use domain::{content::Content, ids::ReviewId, review::Command, reviewer_pool::PoolEvent, time::Now};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::sync::Arc;
-use store::{BrowserSessionChange, Change, CommitReply, PoolChange, ReviewerRow, StoreError, WebhookChange, Writer};
+use store::{
+    BrowserSessionChange, Change, CommitReply, IndexBatch, PoolChange, ReviewerRow, StoreError, WebhookChange, Writer,
+};
 use tokio::sync::oneshot;
 
 /// Messages handled by the [`Gateway`].
@@ -30,6 +32,8 @@ pub(crate) enum GatewayMessage {
     CommitBrowserSession { change: Box<BrowserSessionChange>, done: oneshot::Sender<Result<u64, StoreError>> },
     /// Writes the figures of all committed changes, so that statistics find them.
     WriteFigures { done: oneshot::Sender<Result<(), StoreError>> },
+    /// Adds a batch to the indexes that follow the log. The answer is the number of rows that were written.
+    WriteIndex { batch: Box<IndexBatch>, done: oneshot::Sender<Result<u64, StoreError>> },
 }
 
 /// Data that travels with a command and that the rules do not look at.
@@ -121,6 +125,12 @@ impl Reviews {
         written.await.map_err(|_| StoreError::Stopped)?
     }
 
+    pub(crate) async fn write_index(&self, batch: IndexBatch) -> Result<u64, StoreError> {
+        let (done, written) = oneshot::channel();
+        self.gateway.send(GatewayMessage::WriteIndex { batch: Box::new(batch), done });
+        written.await.map_err(|_| StoreError::Stopped)?
+    }
+
     async fn changed_rows(&self, saved: oneshot::Receiver<Result<u64, StoreError>>) -> Result<u64, BrokerError> {
         let saved = saved.await.map_err(|_| self.shared.dropped_reply())?;
         saved.map_err(|error| BrokerError::NotSaved { why: error.to_string() })
@@ -162,6 +172,7 @@ impl Actor for Gateway {
             GatewayMessage::CommitWebhook { change, done } => self.writer.commit_webhook_change(change, done),
             GatewayMessage::CommitBrowserSession { change, done } => self.writer.commit_session_change(change, done),
             GatewayMessage::WriteFigures { done } => self.writer.write_figures(done),
+            GatewayMessage::WriteIndex { batch, done } => self.writer.write_index(batch, done),
         }
         Ok(())
     }

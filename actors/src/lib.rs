@@ -21,6 +21,7 @@ mod error;
 mod gateway;
 mod input_validation;
 mod lease_wakeups;
+mod log_indexer;
 mod mailbox;
 pub mod metrics;
 mod past_reviews;
@@ -185,7 +186,9 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
     .await?;
     tokio::spawn(revocations::watch(Arc::clone(&shared)));
     tokio::spawn(lease_wakeups::watch(shared, deadlines, supervisor.clone()));
-    let broker = Broker::new(submissions, supervisor.clone(), pool, feed);
+    let indexer = Arc::new(log_indexer::LogIndexer::new(submissions.reviews.clone(), feed.committed.clone()));
+    tokio::spawn(Arc::clone(&indexer).follow());
+    let broker = Broker::new(submissions, supervisor.clone(), pool, feed, indexer);
     Ok(Running { broker, supervisor, supervisor_ended, writer, writer_thread: thread })
 }
 

@@ -13,7 +13,8 @@ use domain::{
         ProposerReply, RequestedStatus, Resolution, Severity,
     },
     ids::{ReviewId, ReviewNumber},
-    review::{AnchoredText, DiffSide, Review},
+    query_types::FindingGroupBy,
+    review::{AnchoredText, DiffSide, Review, Status},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,27 @@ pub struct ListIssuesRequest {
     pub persona: Option<String>,
     /// Include suggestions. Default false.
     pub include_suggestions: Option<bool>,
+    /// Only issues with one of these statuses. Not allowed with status.
+    pub statuses: Option<Vec<FindingStatus>>,
+    /// Only issues of one of these severities. Not allowed with severity.
+    pub severities: Option<Vec<Severity>>,
+    /// Only issues of this type.
+    #[serde(rename = "type")]
+    pub kind: Option<FindingKind>,
+    /// Whether it blocks an approval.
+    pub blocks: Option<bool>,
+    /// Only issues of reviews that are neither cancelled nor closed. Default false.
+    pub open_reviews: Option<bool>,
+    /// Only issues that name no file. Default false.
+    pub without_file: Option<bool>,
+    /// Only issues of this project.
+    pub project: Option<String>,
+    /// Only issues that this reviewer has raised.
+    pub reviewer: Option<String>,
+    /// Only issues that contain all these words; the last may be the beginning of one. The newest 1,000 are looked at.
+    pub q: Option<String>,
+    /// "blocking": open ones of open reviews first, then those that block, then by severity. Default "newest".
+    pub order: Option<IssueOrder>,
     /// Maximum number of rows. Default 50.
     #[schemars(range(min = 1))]
     pub limit: Option<u32>,
@@ -53,10 +75,73 @@ pub struct ListIssuesRequest {
     pub at: Option<u64>,
 }
 
+/// The order of a list of issues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IssueOrder {
+    Newest,
+    Blocking,
+}
+
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CountIssuesRequest {
+    /// What the issues of a group have in common.
+    pub group_by: FindingGroupBy,
+    #[serde(flatten)]
+    pub filter: ListIssuesRequest,
+}
+
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CountIssuesResponse {
+    pub group_by: FindingGroupBy,
+    /// The groups with the most blocking, then the most severe open issues first.
+    pub groups: Vec<IssueGroup>,
+    /// Groups that are left out.
+    pub more_groups: Option<usize>,
+    /// True if there are so many issues that only the first 10,000 were counted, or with q the newest 1,000.
+    pub partial: Option<bool>,
+    /// True while the broker still indexes its log after an update, so that the newest issues may be missing.
+    pub indexing: Option<bool>,
+}
+
+/// The counts of a group of issues.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct IssueGroup {
+    /// The file, severity, persona, reviewer, review, status, type or project. Empty: none.
+    pub group: String,
+    /// The start of the intent, if the group is a review.
+    pub intent: Option<String>,
+    pub issues: u64,
+    pub open: u64,
+    /// Open issues that block an approval.
+    pub blocking: u64,
+    pub open_by_severity: OpenBySeverity,
+}
+
+impl IssueGroup {
+    /// `open` are the open issues of each severity.
+    pub fn new(group: String, (issues, open, blocking): (u64, u64, u64), by_severity: &[(Severity, u64)]) -> Self {
+        let of = |wanted| {
+            let found = by_severity.iter().find(|(severity, _)| *severity == wanted);
+            found.and_then(|(_, count)| usize::try_from(*count).ok()).unwrap_or_default()
+        };
+        let open_by_severity = OpenBySeverity {
+            critical: of(Severity::Critical),
+            high: of(Severity::High),
+            medium: of(Severity::Medium),
+            low: of(Severity::Low),
+        };
+        Self { group, intent: None, issues, open, blocking, open_by_severity }
+    }
+}
+
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListIssuesResponse {
-    /// Newest first.
+    /// Newest first, or in the order that was asked for.
     pub issues: Vec<Issue>,
     /// Pass it as `cursor` for the next page. Absent on the last page.
     pub next_cursor: Option<String>,
@@ -72,6 +157,10 @@ pub struct Issue {
     pub review_id: Option<ReviewId>,
     /// The number of the review, in a list over several reviews.
     pub number: Option<ReviewNumber>,
+    /// The status of the review, in a list in the order "blocking".
+    pub review_status: Option<Status>,
+    /// The start of the review's intent, likewise.
+    pub review_intent: Option<String>,
     /// True for a suggestion, which never blocks.
     pub is_suggestion: Option<bool>,
     #[serde(rename = "type")]
@@ -172,6 +261,8 @@ impl From<&Finding> for Issue {
             issue_id: finding.number.to_string(),
             review_id: None,
             number: None,
+            review_status: None,
+            review_intent: None,
             is_suggestion: (!found.is_issue).then_some(true),
             kind: found.kind,
             severity: found.severity,

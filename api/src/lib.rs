@@ -5,6 +5,7 @@
 //!
 //! - [`operation`]: the table of operations with their routes and required roles
 //! - one module per noun with the request and response types of its operations
+//! - [`exports`]: reviews and findings as files, written by the broker and by the command line
 //! - [`error`]: error codes and the body of an error response
 //! - [`decode`]: reads a request from JSON, forgiving the slips that models make
 //! - [`json_schema`], [`openapi`], [`typescript`]: JSON schemas of requests and responses, the OpenAPI document, and the
@@ -20,6 +21,7 @@ pub mod diffs;
 pub mod error;
 pub mod event_history;
 pub mod events;
+pub mod exports;
 pub mod introspection;
 pub mod issues;
 pub mod json_schema;
@@ -28,6 +30,7 @@ pub mod messages;
 pub mod next_step;
 pub mod openapi;
 pub mod operation;
+pub mod pages;
 pub mod projects;
 pub mod proposal_files;
 pub mod proposals;
@@ -35,6 +38,7 @@ pub mod review_lists;
 pub mod reviewer_pool;
 pub mod reviews;
 pub mod route;
+pub mod search;
 pub mod sign_in;
 pub mod stats;
 pub mod truncation;

@@ -5,6 +5,7 @@ mod sign_in;
 
 use crate::{
     description_placeholders::Placeholders,
+    exports::ExportFormat,
     operation::{OperationId, PREFIX, ROUTES},
     route::{Format, Route},
 };
@@ -124,7 +125,7 @@ fn describe(route: &Route, types: &NamedTypes) -> Value {
 /// The summary and description of a route.
 fn texts(route: &Route) -> (&'static str, &'static str) {
     match route.format {
-        Format::Json => (route.operation.title(), route.operation.description()),
+        Format::Json | Format::Export => (route.operation.title(), route.operation.description()),
         Format::Diff => (
             "The diff of a round",
             "JSON pages as in get_review, or the whole diff with Accept: text/x-diff. file, since_round, content and round choose which part. With content_hash the text never changes and can be cached.",
@@ -168,6 +169,17 @@ fn responses(route: &Route, schema: &Value, has_etag: bool) -> Value {
         Format::CounterPatch => json!({ "text/x-diff": plain }),
         Format::Diff => json!({ "application/json": { "schema": schema }, "text/x-diff": plain }),
         Format::Json => json!({ "application/json": { "schema": schema } }),
+        Format::Export => {
+            let has_format =
+                route.operation.request_schema().get("properties").is_some_and(|all| all.get("format").is_some());
+            let formats = if has_format { ExportFormat::ALL } else { &[ExportFormat::Jsonl] };
+            let object = json!({ "schema": { "type": "object" } });
+            let content = |format: &ExportFormat| {
+                let is_text = matches!(format, ExportFormat::Markdown | ExportFormat::Jsonl);
+                (format.content_type().to_owned(), if is_text { plain.clone() } else { object.clone() })
+            };
+            formats.iter().map(content).collect()
+        }
     };
     let mut success = json!({ "description": "Success.", "content": content });
     if route.format == Format::Diff {

@@ -17,6 +17,8 @@ pub enum Format {
     Patch,
     /// A counter-patch as text.
     CounterPatch,
+    /// A file to download, sent while it is written. The request or the operation says which encoding it has.
+    Export,
 }
 
 /// A REST route of an operation. Names in braces in the path are arguments.

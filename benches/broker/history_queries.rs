@@ -6,7 +6,7 @@ use super::{
     load_generator::Connection,
     report::{Aim, Figure, Form, Report, median},
     server_process::Server,
-    stored::{Stored, fill},
+    stored::{Stored, fill, index},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -45,6 +45,7 @@ impl Past {
     async fn start(reviews: usize) -> Self {
         let home = tempfile::tempdir().unwrap();
         fill(home.path(), reviews, Stored::Lived).await;
+        index(home.path()).await;
         let server = Server::broker(home.path(), "").await;
         let connection = Connection::open(server.port).await;
         Self { server, connection, _home: home }
@@ -52,7 +53,7 @@ impl Past {
 }
 
 /// Name, tool, arguments and number of the calls to a database with so many reviews.
-fn calls(reviews: usize) -> [(&'static str, &'static str, Value, usize); 12] {
+fn calls(reviews: usize) -> [(&'static str, &'static str, Value, usize); 15] {
     let middle = format!("R-{}", reviews / 2);
     // The thousand reviews that the last of few were submitted with, a minute apart: in both the same number.
     let since = submitted_at(reviews.saturating_sub(1_000));
@@ -66,6 +67,9 @@ fn calls(reviews: usize) -> [(&'static str, &'static str, Value, usize); 12] {
         ("audit, nothing found", "get_audit_log", json!({ "actor": "unknown" }), CALLS),
         ("audit since", "get_audit_log", json!({ "since": since, "order": "oldest" }), CALLS),
         ("activity", "get_activity_feed", json!({}), CALLS),
+        ("issues, blocking first", "list_issues", json!({ "order": "blocking" }), CALLS),
+        ("issues of a reviewer", "list_issues", json!({ "order": "blocking", "reviewer": "reviewer-7" }), CALLS),
+        ("issues with a word", "list_issues", json!({ "q": "high", "limit": 20 }), CALLS),
         ("timeline", "get_review_timeline", json!({ "review_id": middle }), CALLS),
         ("stats of 1,000 reviews", "get_review_stats", json!({ "since": since }), LONG_CALLS),
         ("stats of all", "get_review_stats", json!({ "group_by": "reviewer" }), LONG_CALLS),

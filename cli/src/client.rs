@@ -12,6 +12,7 @@ use crate::{
 use anyhow::{Context as _, anyhow};
 use api::{
     BROKER_PID_HEADER, ErrorBody, Operation,
+    exports::Source,
     operation::RegisterProject,
     projects::{Project, RegisterProjectRequest},
     route::EncodedRequest,
@@ -306,4 +307,14 @@ pub(crate) fn review_path(number: ReviewNumber) -> String {
 
 fn quoted(text: &str) -> String {
     escape(truncate(text, QUOTED_CHARS)).into_owned()
+}
+
+impl Source for Client {
+    type Error = CliError;
+
+    async fn execute<O: Operation>(&self, request: O::Request) -> Result<O::Response, CliError> {
+        let encoded = EncodedRequest::new::<O>(&request)?;
+        drop(request);
+        self.read(&encoded).await
+    }
 }

@@ -22,6 +22,7 @@ pub(crate) mod respond;
 pub(crate) mod revert;
 pub(crate) mod review_actions;
 pub(crate) mod reviewer;
+pub(crate) mod search;
 pub(crate) mod settings;
 pub(crate) mod show;
 pub(crate) mod stats;

@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Propose", &["request", "wait", "resubmit", "patch", "cancel", "close", "land"]),
     ("Review", &["list", "show", "diff", "claim", "respond", "comment", "issues", "add-seat", "release"]),
     ("Gate", &["gate", "verify", "receipt", "key", "hook", "tandem", "revert"]),
-    ("Observe", &["status", "top", "events", "activity", "timeline", "audit", "stats", "export", "actors"]),
+    ("Observe", &["status", "top", "events", "activity", "timeline", "audit", "stats", "search", "export", "actors"]),
     (
         "Operate",
         &["config", "stop", "project", "personas", "reviewer", "token", "webhooks", "mcp", "completions", "man"],

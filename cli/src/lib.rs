@@ -113,6 +113,8 @@ pub enum Command {
     Reviewer(reviewer::Command),
     /// Show statistics: number, duration, outcome and cost of reviews
     Stats(stats::Args),
+    /// Find reviews, messages, verdicts and issues by their words
+    Search(search::Args),
     /// Show the event log, with filters
     Audit(event_history::AuditArgs),
     /// Show recent events, one line each
@@ -215,6 +217,7 @@ pub fn run(command: Command, global: &GlobalArgs, json: bool, definition: clap::
         Command::Key(command) => key::run(&command),
         Command::Reviewer(command) => small(reviewer::run(command)),
         Command::Stats(args) => small(stats::run(args)),
+        Command::Search(args) => small(search::run(args)),
         Command::Audit(args) => small(event_history::audit(args)),
         Command::Activity(args) => small(event_history::activity(args)),
         Command::Timeline(args) => small(event_history::timeline(args)),

@@ -40,6 +40,7 @@ pub mod review;
 pub mod reviewer_pool;
 pub mod reviewer_prompt;
 pub mod runtime;
+pub mod search;
 pub mod size_limits;
 pub mod stats;
 pub mod text;

@@ -29,6 +29,36 @@ crate::string_enum! {
     }
 }
 
+crate::string_enum! {
+    /// How counts of findings are grouped.
+    FindingGroupBy {
+        File = "file",
+        Severity = "severity",
+        Persona = "persona",
+        Reviewer = "reviewer",
+        Review = "review",
+        Status = "status",
+        Type = "type",
+        Project = "project",
+    }
+}
+
+impl FindingGroupBy {
+    /// The column of the index of findings.
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Type => "kind",
+            Self::File
+            | Self::Severity
+            | Self::Persona
+            | Self::Reviewer
+            | Self::Review
+            | Self::Status
+            | Self::Project => self.as_str(),
+        }
+    }
+}
+
 /// A message of a discussion.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

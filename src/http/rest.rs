@@ -1,6 +1,7 @@
 //! The REST API: serves the operations of the `api` package over HTTP, with ETags, links and problem details.
 
 mod diff_download;
+mod export_download;
 pub(super) mod response;
 
 pub use api::openapi::document;
@@ -86,6 +87,7 @@ impl Api {
             Format::Diff => self.diff(request).await,
             Format::Patch => self.patch(request).await,
             Format::CounterPatch => self.counter_patch(request).await,
+            Format::Export => self.export(request).await,
         }
     }
 

@@ -32,6 +32,21 @@ const FOR_PERSONS_IN_A_REVIEW: &[OperationId] =
 /// Arguments that an agent's endpoint accepts and does not list: they serve operators, pages and the command line.
 const NOT_FOR_AGENTS: &[(OperationId, &[&str])] = &[
     (OperationId::ListReviews, &["statuses", "participant", "q", "projects", "details", "role", "branch", "open"]),
+    (
+        OperationId::ListIssues,
+        &[
+            "statuses",
+            "severities",
+            "type",
+            "blocks",
+            "open_reviews",
+            "without_file",
+            "project",
+            "reviewer",
+            "q",
+            "order",
+        ],
+    ),
     (OperationId::CreateReview, &["personas", "skip_diff_validation"]),
     (OperationId::AddMessage, &["metadata"]),
     (OperationId::CloseReview, &["closer_role"]),

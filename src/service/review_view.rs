@@ -128,6 +128,7 @@ impl ReviewView {
             review: self.id,
             number: self.number,
             finding: Finding::clone(finding),
+            details: None,
         };
         let next = found.last().filter(|_| more).map(|last| last.number.0.to_string());
         Ok(Page { items: found.iter().map(row).collect(), next_cursor: next })

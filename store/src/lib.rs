@@ -21,13 +21,13 @@ mod write_types;
 pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use query_types::{
-    BrowserSession, CounterPatchRow, DedicatedReviewer, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedDetails,
-    ListedFinding, Page, ProcessIdentity, ProjectQueue, ReviewCounts, ReviewFilter, ReviewSearch, ReviewerEnd,
-    ReviewerRow, ReviewerSession, ReviewerWork, RoundRow, SeatRow, SessionTotals, StatsPeriod, WaitingReview,
-    WebhookRow,
+    BrowserSession, CounterPatchRow, DedicatedReviewer, EventFilter, FindingDetails, FindingFilter, FindingGroup,
+    FindingGroups, FindingOrder, FoundText, FreeSeat, ListOrder, ListedDetails, ListedFinding, Page, ProcessIdentity,
+    ProjectQueue, ReviewCounts, ReviewFilter, ReviewSearch, ReviewerEnd, ReviewerRow, ReviewerSession, ReviewerWork,
+    RoundRow, SeatRow, SessionTotals, StatsPeriod, TextQuery, WaitingReview, WebhookRow,
 };
 pub use receipts::{NewReceipt, Receipts};
-pub use sqlite::{Reader, Writer, WriterThread, migrate};
+pub use sqlite::{IndexBatch, MAX_SEARCHED_FINDINGS, Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};
 pub use write_types::{
     BrowserSessionChange, Change, CommitReply, DeliverySelector, PoolChange, WebhookChange, WebhookStep,

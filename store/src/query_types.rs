@@ -4,10 +4,11 @@ use crate::tokens::Token;
 use domain::{
     credential::SecretHash,
     event_kind::EventKind,
-    finding::{Finding, FindingNumber, FindingStatus, Location, Severity},
+    finding::{Finding, FindingKind, FindingNumber, FindingStatus, Location, Severity},
     ids::{ReviewId, ReviewNumber},
     review::{Category, ReviewTarget, Status},
     reviewer_pool::{SessionState, VerdictCounts, scaling::SpawnReason},
+    search::{SearchKind, SearchWords},
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -182,29 +183,114 @@ pub struct StatsPeriod {
 pub struct FindingFilter {
     pub review: Option<ReviewNumber>,
     pub number: Option<FindingNumber>,
-    pub status: Option<FindingStatus>,
-    pub severity: Option<Severity>,
+    /// With one of these statuses; empty: with any.
+    pub statuses: Vec<FindingStatus>,
+    /// With one of these severities; empty: with any.
+    pub severities: Vec<Severity>,
+    pub kind: Option<FindingKind>,
+    /// Whether it prevents an approval.
+    pub blocks: Option<bool>,
+    /// Only of reviews that are neither cancelled nor closed.
+    pub open_reviews: bool,
     /// The file it was raised in.
     pub file: Option<String>,
+    /// Only those that name no file.
+    pub without_file: bool,
     pub persona: Option<String>,
+    pub reviewer: Option<String>,
+    /// Only these: those that a search has found.
+    pub among: Option<Vec<i64>>,
     /// Includes suggestions.
     pub suggestions: bool,
     /// Only this project's reviews; with `None` inside, only reviews without a project.
     pub project: Option<Option<String>>,
+    pub order: FindingOrder,
+}
+
+/// The order of a list of findings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FindingOrder {
+    #[default]
+    Newest,
+    /// Open in an open review first, then open, then those that block, then the more severe ones.
+    Blocking,
 }
 
 impl FindingFilter {
-    /// Whether a finding of one review fits. The review and its project are not compared.
+    /// Whether a finding of one review fits, as far as the finding itself says. What the review says is not compared.
     pub fn matches(&self, finding: &Finding) -> bool {
-        let Self { review: _, project: _, number, status, severity, file, persona, suggestions } = self;
         let raised_in = finding.found.location.as_ref().and_then(Location::file);
-        number.is_none_or(|number| number == finding.number)
-            && status.is_none_or(|status| status == finding.status)
-            && severity.is_none_or(|severity| severity == finding.found.severity)
-            && file.as_deref().is_none_or(|file| raised_in == Some(file))
-            && persona.as_ref().is_none_or(|persona| *persona == finding.persona)
-            && (*suggestions || finding.found.is_issue)
+        self.number.is_none_or(|number| number == finding.number)
+            && (self.statuses.is_empty() || self.statuses.contains(&finding.status))
+            && (self.severities.is_empty() || self.severities.contains(&finding.found.severity))
+            && self.kind.is_none_or(|kind| kind == finding.found.kind)
+            && (!self.without_file || raised_in.is_none())
+            && self.file.as_deref().is_none_or(|file| raised_in == Some(file))
+            && self.persona.as_ref().is_none_or(|persona| *persona == finding.persona)
+            && self.reviewer.as_ref().is_none_or(|reviewer| *reviewer == finding.by)
+            && self.among.as_ref().is_none_or(|among| among.contains(&finding.number.0))
+            && (self.suggestions || finding.found.is_issue)
     }
+
+    /// Whether only the index that follows the log can answer it.
+    pub fn needs_index(&self) -> bool {
+        self.order == FindingOrder::Blocking
+            || self.kind.is_some()
+            || self.blocks.is_some()
+            || self.open_reviews
+            || self.without_file
+            || self.reviewer.is_some()
+            || self.among.is_some()
+    }
+}
+
+/// The counts of the findings that have something in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingGroup {
+    /// What they have in common. Empty: they have none.
+    pub name: String,
+    pub issues: u64,
+    pub open: u64,
+    pub blocking: u64,
+    /// In rising order of severity.
+    pub open_by_severity: Vec<(Severity, u64)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingGroups {
+    pub groups: Vec<FindingGroup>,
+    pub left_out: usize,
+    /// Only the first findings were counted, because there are too many.
+    pub is_partial: bool,
+}
+
+/// What a search asks for.
+#[derive(Debug, Clone)]
+pub struct TextQuery {
+    pub words: SearchWords,
+    /// Texts of one of these kinds; empty: of any.
+    pub kinds: Vec<SearchKind>,
+    pub project: Option<Option<String>>,
+    pub review: Option<ReviewNumber>,
+}
+
+/// A text that a search has found, and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundText {
+    pub kind: SearchKind,
+    pub review: ReviewId,
+    pub number: ReviewNumber,
+    pub status: Status,
+    pub intent: String,
+    /// The message, verdict or finding; 0 for a review.
+    pub reference: u64,
+    /// The title of a review or a finding.
+    pub title: Option<String>,
+    pub body: String,
+    pub by: Option<String>,
+    pub persona: Option<String>,
+    pub round: Option<u32>,
+    pub at: Timestamp,
 }
 
 /// A finding and the review it belongs to.
@@ -213,6 +299,16 @@ pub struct ListedFinding {
     pub review: ReviewId,
     pub number: ReviewNumber,
     pub finding: Finding,
+    /// Only in lists across reviews from the index.
+    pub details: Option<FindingDetails>,
+}
+
+/// What a list across reviews says about a finding and its review.
+#[derive(Debug, Clone)]
+pub struct FindingDetails {
+    pub review_status: Status,
+    pub review_intent: String,
+    pub blocks: bool,
 }
 
 /// A reviewer process, running or ended.

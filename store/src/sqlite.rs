@@ -7,20 +7,25 @@ mod database_file_watch;
 mod discussion;
 mod events;
 mod figures;
+mod finding_index;
 mod findings;
 mod identity_spellings;
+mod log_indexes;
 mod reader;
 mod review_counts;
 mod review_filter;
 mod review_list;
 mod reviewer_pool;
 mod reviews;
+mod search;
 mod stats;
 mod webhooks;
 mod write_statements;
 mod writer;
 
+pub use log_indexes::IndexBatch;
 pub use reader::Reader;
+pub use search::MAX_SEARCHED_FINDINGS;
 pub use writer::{Writer, WriterThread};
 
 pub(crate) use database_file_watch::DatabaseFiles;

@@ -35,6 +35,18 @@ test("every field of every tool", async ({ broker, page }) => {
     await open(page, broker.url(path));
     await expectInert(page);
   }
+  const all = "status=any&reviews=all&severity=critical,high,medium,low";
+  for (const path of [`/i?${all}`, `/i?${all}&group=file`, `/i?${all}&group=review`]) {
+    await open(page, broker.url(path));
+    await expectInert(page);
+  }
+  await page.getByRole("button", { name: "Copy as prompt" }).click();
+  await expect(page.getByRole("dialog")).toContainText("window.attacked");
+  await expectInert(page);
+  for (const words of ["attacked", "script", "safe", "red", "img onerror"]) {
+    await open(page, broker.url(`/search?q=${words}`));
+    await expectInert(page);
+  }
 });
 
 test("addresses", async ({ broker, page, faults }) => {
@@ -49,6 +61,8 @@ test("addresses", async ({ broker, page, faults }) => {
     `/r/1?file=${hostile}&line=${hostile}&round=${hostile}&at=${hostile}`,
     `/settings?q=${hostile}&changed=${hostile}`,
     `/api-docs?q=${hostile}&op=${hostile}`,
+    `/i?q=${hostile}&file=${hostile}&persona=${hostile}&group=${hostile}`,
+    `/search?q=${hostile}&in=${hostile}`,
   ];
   for (const path of paths) {
     await open(page, broker.url(path));

@@ -135,6 +135,9 @@ if (FEW !== undefined && MANY !== undefined)
       ["Reviews", () => "/r", (last) => `R-${last}`],
       ["closed reviews", () => "/r?status=closed", (last) => `R-${last - 1}`],
       ["search", (last) => `/r?q=change+${last / 2 + 1}`, (last) => `R-${last / 2 + 1}`],
+      ["Issues", () => "/i", () => "The parser of module"],
+      ["Issues by file", () => "/i?group=file", () => "src/module_"],
+      ["full-text search", () => "/search?q=parser+modul", () => "The parser of module"],
       ["a review", (last) => `/r/R-${last - 1}`, () => "closed the review"],
     ];
     for (const [what, path, text] of visits) {

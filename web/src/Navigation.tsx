@@ -61,7 +61,10 @@ export function Navigation({ onHelp, onPalette, onNear }: NavigationProps) {
 /** The keys of all pages. They also work where the navigation is not shown. */
 export function useDestinationKeys(): void {
   const navigate = useNavigate();
-  const handlers: Handlers = { goPreferences: () => void navigate({ to: "/preferences" }) };
+  const handlers: Handlers = {
+    goPreferences: () => void navigate({ to: "/preferences" }),
+    goSearch: () => void navigate({ to: "/search" }),
+  };
   for (const { to, action } of destinations) handlers[action] = () => void navigate({ to });
   useKeys(handlers);
 }

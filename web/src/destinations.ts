@@ -15,6 +15,7 @@ interface Destination {
 export const destinations = [
   { to: "/", label: "Inbox", action: "goInbox", group: "reviews", isFirst: true },
   { to: "/r", label: "Reviews", action: "goReviews", group: "reviews", isFirst: true },
+  { to: "/i", label: "Issues", action: "goIssues", group: "reviews" },
   { to: "/log", label: "Activity", action: "goLog", group: "broker" },
   { to: "/stats", label: "Stats", action: "goStats", group: "broker" },
   { to: "/settings", label: "Settings", action: "goSettings", group: "broker" },

@@ -4,8 +4,10 @@ import { App } from "./App";
 import { type LogSearch, parseLogSearch } from "./features/activity/search";
 import { type ApiDocsSearch, parseApiDocsSearch } from "./features/apiDocs/search";
 import { InboxPage } from "./features/inbox/InboxPage";
+import { type IssuesSearch, parseIssuesSearch } from "./features/issues/search";
 import { parseReviewSearch, type ReviewSearch } from "./features/review/search";
 import { parseReviewsSearch, type ReviewsSearch } from "./features/reviews/search";
+import { parseTextSearch, type TextSearch } from "./features/search/search";
 import { parseSettingsSearch, type SettingsSearch } from "./features/settings/search";
 import { parseStatsSearch, type StatsSearch } from "./features/stats/search";
 import { Page } from "./ui/Page";
@@ -49,6 +51,20 @@ const stats = createRoute({
   component: lazyRouteComponent(() => import("./features/stats/StatsPage"), "StatsPage"),
 });
 
+const issues = createRoute({
+  getParentRoute: () => root,
+  path: "/i",
+  validateSearch: (search): IssuesSearch => parseIssuesSearch(search),
+  component: lazyRouteComponent(() => import("./features/issues/IssuesPage"), "IssuesPage"),
+});
+
+const textSearch = createRoute({
+  getParentRoute: () => root,
+  path: "/search",
+  validateSearch: (search): TextSearch => parseTextSearch(search),
+  component: lazyRouteComponent(() => import("./features/search/SearchPage"), "SearchPage"),
+});
+
 const preferences = createRoute({
   getParentRoute: () => root,
   path: "/preferences",
@@ -76,7 +92,20 @@ const signIn = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([inbox, start, reviews, review, log, stats, settings, apiDocs, preferences, signIn]),
+  routeTree: root.addChildren([
+    inbox,
+    start,
+    reviews,
+    review,
+    issues,
+    textSearch,
+    log,
+    stats,
+    settings,
+    apiDocs,
+    preferences,
+    signIn,
+  ]),
   defaultPreload: "intent",
   scrollRestoration: true,
   // Only what a page's parser has accepted: a wrong value in the address must not reach the page.

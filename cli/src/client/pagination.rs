@@ -2,11 +2,8 @@
 
 use crate::{CliError, client::Client};
 use api::{
-    event_history::{TimelineRequest, TimelineResponse, TimelineRound},
     issues::{ListIssuesRequest, ListIssuesResponse},
-    messages::{DiscussionRequest, Message},
-    operation::{GetDiscussion, GetProposal, GetReviewTimeline, ListIssues, ListReviews},
-    proposals::{ProposalRequest, ProposalResponse},
+    operation::{ListIssues, ListReviews},
     review_lists::{ListReviewsRequest, ListReviewsResponse},
 };
 
@@ -77,70 +74,4 @@ pub(crate) async fn issues_of_review(
     let review_id = Some(review_id.to_owned());
     let request = ListIssuesRequest { review_id, include_suggestions: Some(true), at, ..Default::default() };
     issues(client, &request, usize::MAX).await
-}
-
-/// A proposal with its complete texts.
-pub(crate) async fn proposal(client: &Client, mut request: ProposalRequest) -> Result<ProposalResponse, CliError> {
-    let mut proposal = client.execute::<GetProposal>(&request).await?;
-    while let Some(cursor) = proposal.next_cursor.take() {
-        request.cursor = Some(cursor);
-        let page = client.execute::<GetProposal>(&request).await?;
-        append(&mut proposal.description, page.description);
-        append(&mut proposal.diff, page.diff);
-        append(&mut proposal.counter_patch, page.counter_patch);
-        append(&mut proposal.verdict_reason, page.verdict_reason);
-        proposal.next_cursor = page.next_cursor;
-    }
-    Ok(proposal)
-}
-
-fn append(text: &mut Option<String>, page: Option<String>) {
-    if let Some(page) = page {
-        text.get_or_insert_default().push_str(&page);
-    }
-}
-
-/// All messages of a review, each with its complete text, or those that it had after the event `at`.
-pub(crate) async fn discussion(client: &Client, review_id: &str, at: Option<u64>) -> Result<Vec<Message>, CliError> {
-    let fetch = async |cursor, _| {
-        let request = DiscussionRequest { review_id: review_id.to_owned(), cursor, at, ..Default::default() };
-        client.execute::<GetDiscussion>(&request).await
-    };
-    let mut discussion = collect(usize::MAX, None, fetch, |page| (&mut page.messages, &mut page.next_cursor)).await?;
-    // A long message continues on the next page.
-    discussion.messages.dedup_by(|next, message| {
-        let continues = next.id == message.id;
-        if continues {
-            message.body.push_str(&next.body);
-        }
-        continues
-    });
-    Ok(discussion.messages)
-}
-
-/// The complete timeline of a review.
-pub(crate) async fn timeline(client: &Client, review_id: &str) -> Result<TimelineResponse, CliError> {
-    let fetch = async |cursor, _| {
-        client
-            .execute::<GetReviewTimeline>(&TimelineRequest {
-                review_id: review_id.to_owned(),
-                cursor,
-                ..Default::default()
-            })
-            .await
-    };
-    let mut timeline = collect(usize::MAX, None, fetch, |page| (&mut page.rounds, &mut page.next_cursor)).await?;
-    join_rounds(&mut timeline.rounds);
-    Ok(timeline)
-}
-
-/// Joins the parts of a round that continues on the next page.
-pub(crate) fn join_rounds(rounds: &mut Vec<TimelineRound>) {
-    rounds.dedup_by(|next, round| {
-        let continues = next.round == round.round;
-        if continues {
-            round.events.append(&mut next.events);
-        }
-        continues
-    });
 }

@@ -2,9 +2,7 @@
 //! reject the counter-patch. If stdout is a pipe, the diff is written unchanged, for `git apply`.
 
 use crate::{
-    CliError,
-    client::pagination,
-    completion,
+    CliError, completion,
     render::{
         execute_and_print, review,
         style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
@@ -16,6 +14,7 @@ use anyhow::anyhow;
 use api::{
     Operation,
     operation::{AcceptCounterPatch, RejectCounterPatch},
+    pages,
     proposals::{ContentChoice, ProposalRequest},
     reviews::{CounterPatchRequest, ReviewStatusResponse},
 };
@@ -54,7 +53,7 @@ pub(crate) async fn diff(args: DiffArgs) -> Result<(), CliError> {
         caller_id: caller.reading_name(),
         ..Default::default()
     };
-    let proposal = pagination::proposal(&caller.client, request).await?;
+    let proposal = pages::proposal(&caller.client, request).await?;
     if caller.client.json {
         return terminal::write_pretty_json(&proposal);
     }
@@ -99,7 +98,7 @@ async fn show_patch(args: CounterPatchArgs) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(None).await?;
     let (persona, caller_id) = (args.persona, caller.reading_name());
     let request = ProposalRequest { review_id, persona, caller_id, ..Default::default() };
-    let proposal = pagination::proposal(&caller.client, request).await?;
+    let proposal = pages::proposal(&caller.client, request).await?;
     if caller.client.json {
         return terminal::write_pretty_json(&proposal);
     }

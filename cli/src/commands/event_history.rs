@@ -6,7 +6,7 @@ use crate::{
     client::{
         BrokerArgs,
         event_stream::{EventQuery, ReceivedEvent},
-        pagination::{self, PageArgs, collect},
+        pagination::{PageArgs, collect},
     },
     completion,
     error::parse_variant,
@@ -23,6 +23,7 @@ use api::{
     },
     events::Event,
     operation::{GetActivityFeed, GetAuditLog, GetEvent},
+    pages,
 };
 use domain::{
     event_kind::EventKind,
@@ -190,7 +191,7 @@ pub struct TimelineArgs {
 
 pub(crate) async fn timeline(args: TimelineArgs) -> Result<(), CliError> {
     let client = args.broker.connect().await?;
-    let timeline = pagination::timeline(&client, &review_args::id(&args.review)).await?;
+    let timeline = pages::timeline(&client, &review_args::id(&args.review)).await?;
     print(client.json, &timeline, render_timeline)
 }
 
@@ -318,8 +319,7 @@ pub(crate) fn event_text(event: &Event) -> String {
 #[cfg(test)]
 mod tests {
     use super::{event_line, render_timeline};
-    use crate::client::pagination::join_rounds;
-    use api::event_history::TimelineResponse;
+    use api::{event_history::TimelineResponse, pages::join_rounds};
     use serde_json::{Value, json};
 
     fn page(rounds: Value) -> TimelineResponse {

@@ -1,8 +1,5 @@
 //! `countersign export`: writes reviews as SARIF, JSON or Markdown.
 
-mod markdown;
-mod sarif;
-
 use crate::{
     CliError,
     client::{BrokerArgs, Client, pagination},
@@ -12,18 +9,11 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use api::{
-    event_history::TimelineRound,
-    issues::Issue,
-    messages::Message,
-    operation::GetReviewStatus,
-    proposals::{ProposalRequest, ProposalResponse},
+    exports::{ExportFormat, Sink, write_reviews},
     review_lists::ListReviewsRequest,
-    reviews::{ReviewStatusRequest, ReviewStatusResponse},
 };
 use domain::{ids::ReviewNumber, review::Status, text::count};
-use serde::Serialize;
-use serde_json::json;
-use std::{fs, path::PathBuf};
+use std::{fs::File, io::Write as _, path::PathBuf};
 
 /// Maximum number of reviews in one file.
 const MAX_REVIEWS: usize = 1_000;
@@ -34,8 +24,21 @@ enum Format {
     Sarif,
     /// Everything: rounds with diffs, verdicts, issues, discussion, timeline
     Json,
+    /// Everything, one review per line
+    Jsonl,
     /// A readable report
     Markdown,
+}
+
+impl From<Format> for ExportFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Sarif => Self::Sarif,
+            Format::Json => Self::Json,
+            Format::Jsonl => Self::Jsonl,
+            Format::Markdown => Self::Markdown,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -60,29 +63,17 @@ pub struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let format = if args.broker.json { Format::Json } else { args.format };
+    let format = if args.broker.json { ExportFormat::Json } else { args.format.into() };
     let client = args.broker.connect().await?;
     let ids = match args.reviews.as_slice() {
         [] => list_ids(&client, args.status.as_deref(), args.project).await?,
         named => expand_ranges(named)?,
     };
-    let mut bundles = Vec::with_capacity(ids.len());
-    for id in &ids {
-        bundles.push(fetch(&client, id).await?);
-    }
-    let text = match format {
-        Format::Json => pretty_json(&json!({ "reviews": bundles }))?,
-        Format::Sarif => pretty_json(&sarif::render(&bundles))?,
-        Format::Markdown => markdown::render(&bundles),
-    };
-    match args.output {
-        None => terminal::write_raw(text.as_bytes())?,
-        Some(file) => {
-            fs::write(&file, text).with_context(|| file.display().to_string())?;
-            let issues: usize = bundles.iter().map(|bundle| bundle.issues.len()).sum();
-            let (reviews, issues) = (count(bundles.len(), "review"), count(issues, "issue"));
-            terminal::remark(&format!("{reviews}, {issues} → {}", file.display()));
-        }
+    let mut output = Output { path: args.output, file: None };
+    let exported = write_reviews(&client, &ids, format, &mut output).await?;
+    if let Some(path) = &output.path {
+        let (reviews, issues) = (count(exported.reviews, "review"), count(exported.issues, "issue"));
+        terminal::remark(&format!("{reviews}, {issues} → {}", path.display()));
     }
     Ok(())
 }
@@ -118,32 +109,24 @@ async fn list_ids(client: &Client, status: Option<&str>, project: Option<String>
     Ok(reviews.iter().map(|review| review.head.review_id.to_string()).collect())
 }
 
-/// A review with all its rounds, issues, messages and events.
-#[derive(Debug, Serialize)]
-struct ReviewBundle {
-    review: ReviewStatusResponse,
-    rounds: Vec<ProposalResponse>,
-    issues: Vec<Issue>,
-    messages: Vec<Message>,
-    timeline: Vec<TimelineRound>,
+/// Where the export goes: to this file, else to stdout. The file is opened for the first part, so an export that fails at
+/// once does not touch it.
+struct Output {
+    path: Option<PathBuf>,
+    file: Option<File>,
 }
 
-async fn fetch(client: &Client, id: &str) -> Result<ReviewBundle, CliError> {
-    let request = ReviewStatusRequest { review_id: id.to_owned(), ..Default::default() };
-    let review = client.execute::<GetReviewStatus>(&request).await?;
-    let mut rounds = Vec::new();
-    for round in 1..=review.head.current_round.max(1) {
-        let request = ProposalRequest { review_id: id.to_owned(), round: Some(round), ..Default::default() };
-        rounds.push(pagination::proposal(client, request).await?);
+impl Sink for Output {
+    type Error = CliError;
+
+    async fn write(&mut self, text: String) -> Result<(), CliError> {
+        let Some(path) = &self.path else { return terminal::write_raw(text.as_bytes()) };
+        if self.file.is_none() {
+            self.file = Some(File::create(path).with_context(|| path.display().to_string())?);
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        Ok(file.write_all(text.as_bytes()).with_context(|| path.display().to_string())?)
     }
-    let issues = pagination::issues_of_review(client, id, None).await?.issues;
-    let messages = pagination::discussion(client, id, None).await?;
-    let timeline = pagination::timeline(client, id).await?.rounds;
-    Ok(ReviewBundle { review, rounds, issues, messages, timeline })
-}
-
-fn pretty_json(value: &impl Serialize) -> Result<String, CliError> {
-    Ok(format!("{:#}\n", serde_json::to_value(value)?))
 }
 
 #[cfg(test)]

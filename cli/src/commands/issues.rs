@@ -11,12 +11,14 @@ use crate::{
 };
 use anyhow::anyhow;
 use api::{
-    issues::{ListIssuesRequest, UpdateIssueRequest, UpdateIssueResponse},
-    operation::UpdateIssue,
+    issues::{CountIssuesRequest, IssueOrder, ListIssuesRequest, UpdateIssueRequest, UpdateIssueResponse},
+    operation::{CountIssues, UpdateIssue},
 };
 use domain::{
+    StringEnum,
     credential::Authority,
-    finding::{FindingStatus, RequestedStatus, Severity},
+    finding::{FindingKind, FindingStatus, RequestedStatus, Severity},
+    query_types::FindingGroupBy,
 };
 
 #[derive(Debug, clap::Args)]
@@ -36,12 +38,36 @@ struct ListArgs {
     /// Only open ones
     #[arg(long, conflicts_with = "status")]
     open: bool,
-    /// Only with this status: open, fixed, wont_fix or duplicate
+    /// Only with this status: open, fixed, wont_fix or duplicate; repeat it for several
     #[arg(long, value_name = "STATUS", add = completion::names::<FindingStatus>())]
-    status: Option<String>,
-    /// Only of this severity: critical, high, medium or low
+    status: Vec<String>,
+    /// Only of this severity: critical, high, medium or low; repeat it for several
     #[arg(long, value_name = "SEVERITY", add = completion::names::<Severity>())]
-    severity: Option<String>,
+    severity: Vec<String>,
+    /// Only of this type, such as bug or security
+    #[arg(long = "type", value_name = "TYPE", value_parser = possible_values::<FindingKind>())]
+    kind: Option<FindingKind>,
+    /// Only those that block an approval
+    #[arg(long)]
+    blocking: bool,
+    /// Only of reviews that are neither cancelled nor closed
+    #[arg(long)]
+    open_reviews: bool,
+    /// Only of this project
+    #[arg(long, value_name = "PROJECT", add = completion::projects())]
+    project: Option<String>,
+    /// Only those that this reviewer has raised
+    #[arg(long, value_name = "NAME")]
+    reviewer: Option<String>,
+    /// Only those that contain these words
+    #[arg(long, short = 'q', value_name = "WORDS")]
+    search: Option<String>,
+    /// Blocking and severe ones first [default: the newest first]
+    #[arg(long)]
+    by_urgency: bool,
+    /// Print counts by file, severity, persona, reviewer, review, status, type or project
+    #[arg(long, value_name = "WHAT", value_parser = possible_values::<FindingGroupBy>())]
+    group_by: Option<FindingGroupBy>,
     /// Only on this file
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
@@ -115,22 +141,42 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 
 async fn list(args: ListArgs) -> Result<(), CliError> {
     let client = args.identity.broker.connect().await?;
-    let status = args.status.as_deref().or(args.open.then_some("open"));
+    let given: Vec<_> = if args.open { vec!["open".to_owned()] } else { args.status };
     let request = ListIssuesRequest {
         review_id: args.review.as_deref().map(review_args::id),
-        status: parse_optional("status", status)?,
-        severity: parse_optional("severity", args.severity.as_deref())?,
+        statuses: parse_several("status", &given)?,
+        severities: parse_several("severity", &args.severity)?,
+        kind: args.kind,
+        blocks: args.blocking.then_some(true),
+        open_reviews: args.open_reviews.then_some(true),
+        project: args.project,
+        reviewer: args.reviewer,
+        q: args.search,
+        order: args.by_urgency.then_some(IssueOrder::Blocking),
         file: args.file,
         persona: args.persona,
         include_suggestions: Some(args.suggestions),
         ..Default::default()
     };
+    if let Some(group_by) = args.group_by {
+        // Counts have no order.
+        let filter = ListIssuesRequest { order: None, ..request };
+        return execute_and_print::<CountIssues>(&client, &CountIssuesRequest { group_by, filter }, issue::groups)
+            .await;
+    }
     let found = pagination::issues(&client, &request, args.limit).await?;
     print(client.json, &found, |found| match found.issues.as_slice() {
         [] => "no issues\n".into(),
         issues if args.full => issues.iter().map(issue::details).collect::<Vec<_>>().join("\n"),
         issues => issue::list(issues, request.review_id.is_none()),
     })
+}
+
+/// `None` if none is given.
+fn parse_several<T: StringEnum>(name: &str, given: &[String]) -> Result<Option<Vec<T>>, CliError> {
+    let values = given.iter().map(|value| parse_optional(name, Some(value.as_str())));
+    let values: Vec<T> = values.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    Ok((!values.is_empty()).then_some(values))
 }
 
 async fn update(args: UpdateArgs, status: RequestedStatus, duplicate_of: Option<&str>) -> Result<(), CliError> {

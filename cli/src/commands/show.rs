@@ -12,8 +12,10 @@ use crate::{
 };
 use api::{
     issues::Issue,
+    messages::DiscussionRequest,
     messages::Message,
     operation::GetProposal,
+    pages,
     proposals::{Iteration, ProposalRequest, ProposalResponse},
     reviews::ReviewStatusResponse,
 };
@@ -82,7 +84,7 @@ async fn fetch(caller: &Caller, review_id: &str, at: Option<u64>) -> Result<Revi
     let review = caller.review_at(review_id.to_owned(), at).await?;
     let id = review.head.review_id.to_string();
     let request = ProposalRequest { review_id: id.clone(), at, ..Default::default() };
-    let proposal = pagination::proposal(client, request.clone()).await?;
+    let proposal = pages::proposal(client, request.clone()).await?;
     let mut verdicts = proposal.details.as_ref().map(|details| details.iterations.clone()).unwrap_or_default();
     for round in (1..proposal.head.current_round).rev() {
         let request = ProposalRequest { round: Some(round), ..request.clone() };
@@ -90,7 +92,7 @@ async fn fetch(caller: &Caller, review_id: &str, at: Option<u64>) -> Result<Revi
         verdicts.extend(earlier.details.into_iter().flat_map(|details| details.iterations));
     }
     let issues = pagination::issues_of_review(client, &id, at).await?.issues;
-    let messages = pagination::discussion(client, &id, at).await?;
+    let messages = pages::discussion(client, DiscussionRequest { review_id: id, at, ..Default::default() }).await?;
     Ok(ReviewDetails { review, proposal, verdicts, issues, messages })
 }
 

@@ -1,7 +1,7 @@
 //! Formats lists of findings for `countersign issues` and `show`.
 
 use crate::render::{Cell, indented, one_line, style, table};
-use api::issues::Issue;
+use api::issues::{CountIssuesResponse, Issue, IssueGroup};
 use domain::{finding::FindingStatus, text::escape};
 
 /// A table, with the review of each issue if the list spans several.
@@ -19,6 +19,32 @@ pub(crate) fn list(issues: &[Issue], with_review: bool) -> String {
         ]
     };
     table(["ISSUE", "SEVERITY", "STATUS", "SEAT", "WHERE", "WHAT"], issues.iter().map(line))
+}
+
+/// Counts by group.
+pub(crate) fn groups(counts: &CountIssuesResponse) -> String {
+    if counts.groups.is_empty() {
+        return "no issues\n".into();
+    }
+    let row = |group: &IssueGroup| {
+        let name = if group.group.is_empty() { "(none)" } else { group.group.as_str() };
+        let title = group.intent.as_deref().map(|intent| format!("  {intent}")).unwrap_or_default();
+        let of = &group.open_by_severity;
+        let counts = [group.issues, group.open, group.blocking].map(|count| Cell::from(count.to_string()));
+        let by_severity = [of.critical, of.high, of.medium, of.low].map(|count| Cell::from(count.to_string()));
+        let [issues, open, blocking] = counts;
+        let [critical, high, medium, low] = by_severity;
+        [one_line(&format!("{name}{title}")).into(), issues, open, blocking, critical, high, medium, low]
+    };
+    let heads = ["GROUP", "ISSUES", "OPEN", "BLOCKING", "CRITICAL", "HIGH", "MEDIUM", "LOW"];
+    let mut out = table(heads, counts.groups.iter().map(row));
+    if let Some(more) = counts.more_groups {
+        out.push_str(&format!("{more} more groups\n"));
+    }
+    if counts.partial == Some(true) {
+        out.push_str("there are too many issues to count them all; narrow the filters\n");
+    }
+    out
 }
 
 /// All details of one issue.

@@ -150,9 +150,10 @@ impl Default for LargeBodies {
 }
 
 impl LargeBodies {
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, CallError> {
+    pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit, CallError> {
         let busy = || {
-            let error = format!("{MAX_BODIES} diffs are being sent, which is the limit; try again in a moment");
+            let error =
+                format!("{MAX_BODIES} large responses are being sent, which is the limit; try again in a moment");
             CallError::Refused(ErrorBody::new(ErrorCode::Busy, error))
         };
         let permit = timeout(PERMIT_TIMEOUT, Arc::clone(&self.0).acquire_owned()).await;

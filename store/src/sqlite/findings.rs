@@ -1,12 +1,12 @@
 //! Queries for lists of findings, page by page.
 
-use super::{Reader, to_id};
+use super::{Reader, parse_word, to_id};
 use crate::{
     StoreError,
-    query_types::{FindingFilter, ListedFinding, Page},
+    query_types::{FindingDetails, FindingFilter, ListedFinding, Page},
 };
-use domain::ids::ReviewNumber;
-use sqlx::{QueryBuilder, Row as _, Sqlite};
+use domain::{ids::ReviewNumber, review::Status};
+use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
 
 /// Most findings that one page across reviews looks at.
 const MAX_WALK: i64 = 10_000;
@@ -40,18 +40,30 @@ impl Reader {
         let mut rows = sql.build().fetch_all(&self.pool).await?;
         let more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
-        let items = rows.iter().map(|row| {
-            let review = to_id(row.try_get::<&str, _>("id")?)?;
-            let finding = serde_json::from_str(row.try_get::<&str, _>("body")?)?;
-            Ok(ListedFinding { review, number: ReviewNumber(row.try_get("review")?), finding })
-        });
-        let items = items.collect::<Result<Vec<_>, StoreError>>()?;
+        let items = rows.iter().map(|row| listed(row, false)).collect::<Result<Vec<_>, StoreError>>()?;
         let next = match items.last() {
             Some(last) if more => Some(last.finding.number.0),
             Some(_) | None => (first > 1 && filter.number.is_none()).then_some(first),
         };
         Ok(Page { items, next_cursor: next.map(|number| number.to_string()) })
     }
+}
+
+/// A row with `body`, `id`, `review` and, for details, `status`, `intent` and `blocks`.
+pub(super) fn listed(row: &SqliteRow, with_details: bool) -> Result<ListedFinding, StoreError> {
+    let details = || -> Result<_, StoreError> {
+        Ok(FindingDetails {
+            review_status: parse_word(row.try_get("status")?, Status::parse)?,
+            review_intent: row.try_get("intent")?,
+            blocks: row.try_get("blocks")?,
+        })
+    };
+    Ok(ListedFinding {
+        review: to_id(row.try_get::<&str, _>("id")?)?,
+        number: ReviewNumber(row.try_get("review")?),
+        finding: serde_json::from_str(row.try_get::<&str, _>("body")?)?,
+        details: with_details.then(details).transpose()?,
+    })
 }
 
 /// The query without order and limit. `walk` is the range of numbers it looks at, without the end.
@@ -65,11 +77,13 @@ fn select(filter: &FindingFilter, walk: (i64, i64)) -> QueryBuilder<Sqlite> {
     if let Some(review) = filter.review {
         sql.push(" AND f.review = ").push_bind(review.0);
     }
-    if let Some(status) = filter.status {
-        sql.push(" AND f.status = ").push_bind(status.as_str());
+    if !filter.statuses.is_empty() {
+        let words: Vec<_> = filter.statuses.iter().map(|status| status.as_str()).collect();
+        sql.push(format!(" AND f.status IN ('{}')", words.join("', '")));
     }
-    if let Some(severity) = filter.severity {
-        sql.push(" AND f.severity = ").push_bind(severity.as_str());
+    if !filter.severities.is_empty() {
+        let words: Vec<_> = filter.severities.iter().map(|severity| severity.as_str()).collect();
+        sql.push(format!(" AND f.severity IN ('{}')", words.join("', '")));
     }
     if let Some(file) = &filter.file {
         sql.push(" AND f.file = ").push_bind(file);

@@ -36,7 +36,7 @@ async fn a_page_looks_at_a_bounded_number_of_findings_and_the_next_continues_the
         (sizes, numbers)
     };
     // Only the third finding belongs to the second review.
-    let critical = FindingFilter { severity: Some(domain::finding::Severity::Critical), ..FindingFilter::default() };
+    let critical = FindingFilter { severities: vec![domain::finding::Severity::Critical], ..FindingFilter::default() };
     assert_eq!(read(critical, 5).await, (vec![0, 0, 1], vec![3]));
     let of_review = FindingFilter { review: Some(ReviewNumber(2)), ..FindingFilter::default() };
     assert_eq!(read(of_review, 5).await, (vec![1], vec![3]));
@@ -56,7 +56,7 @@ async fn no_page_scans_the_findings() {
     let all = FindingFilter::default;
     for filter in [
         all(),
-        FindingFilter { status: Some(domain::finding::FindingStatus::Open), ..all() },
+        FindingFilter { statuses: vec![domain::finding::FindingStatus::Open], ..all() },
         FindingFilter { file: Some("x".into()), ..all() },
         FindingFilter { project: Some(Some("app".into())), ..all() },
         FindingFilter { review: Some(ReviewNumber(1)), ..all() },

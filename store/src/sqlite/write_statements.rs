@@ -4,7 +4,7 @@
 use super::{
     browser_sessions,
     figures::{self, FigureChanges},
-    reviewer_pool, webhooks,
+    log_indexes, reviewer_pool, webhooks,
 };
 use crate::{Change, StoreError, write_types::claimed_at};
 use domain::{
@@ -105,7 +105,13 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "cache_size", -16_384)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     let figures = figures::statements();
-    let others = [webhooks::STATEMENTS, reviewer_pool::STATEMENTS, browser_sessions::STATEMENTS, &figures];
+    let others = [
+        webhooks::STATEMENTS,
+        reviewer_pool::STATEMENTS,
+        browser_sessions::STATEMENTS,
+        &figures,
+        &log_indexes::STATEMENTS,
+    ];
     let statements = || ALL.iter().chain(others.into_iter().flatten());
     connection.set_prepared_statement_cache_capacity(statements().count() * 2);
     for sql in statements() {

@@ -5,7 +5,10 @@
 //! It uses rusqlite rather than sqlx, which hands every statement to a worker thread. That costs more than the
 //! statement (docs/adr/0003-blocking-writer.md).
 
-use super::{DatabaseFiles, browser_sessions, figures::FigureChanges, reviewer_pool, webhooks, write_statements};
+use super::{
+    DatabaseFiles, IndexBatch, browser_sessions, figures::FigureChanges, log_indexes, reviewer_pool, webhooks,
+    write_statements,
+};
 use crate::{BrowserSessionChange, Change, CommitReply, Feed, PoolChange, Settings, StoreError, WebhookChange};
 use domain::review::{Event, LoggedEvent, Review};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -38,6 +41,7 @@ enum WriteRequest {
     BrowserSession(Box<BrowserSessionChange>, Reply<u64>),
     /// Adds all figures to the tables.
     Figures(Reply<()>),
+    Index(Box<IndexBatch>, Reply<u64>),
     SaveBoot {
         boot_id: String,
         offset_ms: i64,
@@ -52,7 +56,9 @@ impl WriteRequest {
             Self::Commit(_, reply) | Self::Pool(_, reply) | Self::Figures(reply) | Self::SaveBoot { reply, .. } => {
                 drop(reply.send(Err(error)));
             }
-            Self::Webhook(_, reply) | Self::BrowserSession(_, reply) => drop(reply.send(Err(error))),
+            Self::Webhook(_, reply) | Self::BrowserSession(_, reply) | Self::Index(_, reply) => {
+                drop(reply.send(Err(error)));
+            }
         }
     }
 }
@@ -156,6 +162,12 @@ impl Writer {
         self.send(WriteRequest::Figures(reply));
     }
 
+    /// Adds what events have changed to the indexes that follow the log, in a transaction of its own. The reply is the
+    /// number of rows that were written.
+    pub fn write_index(&self, batch: Box<IndexBatch>, reply: Reply<u64>) {
+        self.send(WriteRequest::Index(batch, reply));
+    }
+
     /// Saves the offset between the broker's timeline and this boot of the machine.
     pub async fn save_boot(&self, boot_id: String, offset_ms: i64, now_ms: i64) -> Result<(), StoreError> {
         let (reply, saved) = oneshot::channel();
@@ -192,6 +204,9 @@ fn run(mut group_commit: GroupCommit, queue: &Receiver<WriteRequest>, max_batch:
                 WriteRequest::BrowserSession(change, reply) => {
                     let _ =
                         reply.send(group_commit.write_alone(|connection| browser_sessions::write(connection, &change)));
+                }
+                WriteRequest::Index(batch, reply) => {
+                    let _ = reply.send(group_commit.write_alone(|connection| log_indexes::write(connection, &batch)));
                 }
                 WriteRequest::Figures(reply) => drop(reply.send(group_commit.write_figures())),
                 WriteRequest::SaveBoot { boot_id, offset_ms, now_ms, reply } => {

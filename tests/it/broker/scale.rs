@@ -4,7 +4,7 @@
 
 use crate::support::{
     broker::TestBroker,
-    database::{Stored, fill},
+    database::{Stored, fill, index},
 };
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -96,6 +96,7 @@ async fn a_stored_review_is_not_awake_until_it_is_touched() {
 async fn broker_with(reviews: usize, stored: Stored) -> TestBroker {
     let home = tempfile::tempdir().unwrap();
     fill(home.path(), reviews, stored).await;
+    index(home.path()).await;
     TestBroker::in_home(home, "").await
 }
 

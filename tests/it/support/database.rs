@@ -3,9 +3,9 @@
 use domain::{
     content::Content,
     credential::Authority,
-    finding::Severity,
+    finding::{Lines, LocatedText, Location, Severity},
     ids::{DEFAULT_PERSONA, ReviewId},
-    review::{AddMessage, ClaimSeat, Command, GiveVerdict, OfferedFindings, Revise, Role, transition},
+    review::{AddMessage, ClaimSeat, Command, DiffSide, GiveVerdict, OfferedFindings, Revise, Role, transition},
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
@@ -24,6 +24,8 @@ pub(crate) enum Stored {
     /// `ada` has voted for one of two seats.
     Begun,
     Cancelled,
+    /// `ada` has requested changes, with an issue of each severity on files of its own.
+    Contested,
     /// Two rounds with a discussion and an issue, approved and closed: ten events, a minute after those of the review
     /// before.
     Lived,
@@ -70,6 +72,7 @@ pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -
                 let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);
                 tell(&store.writer, &claimed, Command::GiveVerdict(approval("ada")), number).1
             }
+            Stored::Contested => contest(&store.writer, &first, number),
             Stored::Lived => live(&store.writer, first, number),
             Stored::Cancelled => {
                 let cancel = Command::Cancel { by: None, reason: "no longer needed".into() };
@@ -83,6 +86,50 @@ pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -
     drop(store.writer);
     store.thread.ended().await;
     store.reader.close().await;
+}
+
+/// Brings the indexes that follow the log up to date, as a broker that has run for a while has done.
+pub(crate) async fn index(home: &Path) {
+    let store = store::open(&home.join("data/countersign.db"), store::Settings::default()).await.unwrap();
+    let head = store.reader.last_seq().await.unwrap();
+    let mut seq = store.reader.read_index_cursor().await.unwrap();
+    while seq < head {
+        let batch = store.reader.read_index_batch(seq, head).await.unwrap();
+        seq = batch.seq;
+        let (done, written) = oneshot::channel();
+        store.writer.write_index(Box::new(batch), done);
+        written.await.unwrap().unwrap();
+    }
+    drop(store.writer);
+    store.thread.ended().await;
+    store.reader.close().await;
+}
+
+/// Numbers of findings that no other review uses.
+const CONTESTED_FINDINGS: i64 = 10_000_000;
+
+fn contest(writer: &Writer, first: &Change, number: i64) -> oneshot::Receiver<Result<(), store::StoreError>> {
+    let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check: None, pool_personas: Vec::new() };
+    let (claimed, _) = tell(writer, first, Command::Claim(claim), number);
+    let severities = [Severity::Critical, Severity::High, Severity::Medium, Severity::Low];
+    let raised = (0..).zip(severities).map(|(index, severity)| {
+        let mut raised = issue(CONTESTED_FINDINGS + number * 4 + index, severity);
+        raised.found.title = format!("The parser of module {} reads past the end", number % 97);
+        raised.found.location = Some(Location {
+            text: LocatedText::File { path: format!("src/module_{}.rs", number % 97), side: DiffSide::New },
+            lines: Some(Lines { start: 3, end: 4 }),
+        });
+        raised
+    });
+    let findings = OfferedFindings { content_hash: first.review().round.content_hash.clone(), list: raised.collect() };
+    let verdict = GiveVerdict {
+        verdict: Verdict::ChangesRequested,
+        reason: Some("the parser is not safe yet".into()),
+        findings: Some(findings),
+        digest: "contested".into(),
+        ..approval("ada")
+    };
+    tell(writer, &claimed, Command::GiveVerdict(verdict), number).1
 }
 
 const MINUTE: i64 = 60_000;

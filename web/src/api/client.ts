@@ -82,6 +82,12 @@ function request<Id extends keyof Operations>(
   });
 }
 
+/** The address of an operation that only reads: a link that a browser follows, for example to a file. */
+export function addressOf<Id extends keyof Operations>(id: Id, args: Args<Id>): string {
+  const { pathname, search } = new URL(request(id, args, {}).url);
+  return `${pathname}${search}`;
+}
+
 async function send(prepared: Request): Promise<Response> {
   const answer = await fetch(prepared).catch((error: unknown) => {
     throw error instanceof DOMException && error.name === "AbortError" ? error : new Unreachable();

@@ -298,6 +298,18 @@ export type ConventionsFile = {
   text: string;
 };
 
+export type CountIssuesResponse = {
+  group_by: FindingGroupBy;
+  /** The groups with the most blocking, then the most severe open issues first. */
+  groups: IssueGroup[];
+  /** True while the broker still indexes its log after an update, so that the newest issues may be missing. */
+  indexing?: boolean;
+  /** Groups that are left out. */
+  more_groups?: number;
+  /** True if there are so many issues that only the first 10,000 were counted, or with q the newest 1,000. */
+  partial?: boolean;
+};
+
 /** Response of count_reviews. */
 export type CountReviewsResponse = {
   by_status: StatusCounts;
@@ -501,6 +513,9 @@ export type EventKind = "proposed" | "revised" | "claimed" | "rebased" | "auto_r
 
 export type EventOrder = "newest" | "oldest";
 
+/** The encoding of an export. */
+export type ExportFormat = "sarif" | "markdown" | "json" | "jsonl";
+
 /** An event that the receiver does not accept. */
 export type FailingDelivery = {
   /** Attempts so far; webhooks.attempts is the limit. */
@@ -527,6 +542,8 @@ export type FileResponse = {
   /** The file is larger than the limit, so `text` does not have all of it. */
   truncated: boolean;
 };
+
+export type FindingGroupBy = "file" | "severity" | "persona" | "reviewer" | "review" | "status" | "type" | "project";
 
 export type FindingKind = "bug" | "security" | "logic_error" | "performance" | "architecture" | "test_gap" | "guideline_violation" | "other";
 
@@ -602,6 +619,10 @@ export type Issue = {
   resolution?: Resolution;
   /** The review, in a list over several reviews. */
   review_id?: ReviewId;
+  /** The start of the review's intent, likewise. */
+  review_intent?: string;
+  /** The status of the review, in a list in the order "blocking". */
+  review_status?: Status;
   reviewer_id: string;
   round: number;
   rule_ref?: string;
@@ -615,6 +636,22 @@ export type Issue = {
   /** The verdict that raised it. It is verdict_id of one of the review's iterations. */
   verdict_id: number;
 };
+
+/** The counts of a group of issues. */
+export type IssueGroup = {
+  /** Open issues that block an approval. */
+  blocking: number;
+  /** The file, severity, persona, reviewer, review (R-12), status, type or project. Empty: none. */
+  group: string;
+  /** The start of the intent, if the group is a review. */
+  intent?: string;
+  issues: number;
+  open: number;
+  open_by_severity: OpenBySeverity;
+};
+
+/** The order of a list of issues. */
+export type IssueOrder = "newest" | "blocking";
 
 export type IssueStats = {
   by_severity: Record<string, number>;
@@ -672,7 +709,7 @@ export type ListDeadDeliveriesResponse = {
 };
 
 export type ListIssuesResponse = {
-  /** Newest first. */
+  /** Newest first, or in the order that was asked for. */
   issues: Issue[];
   /** Pass it as `cursor` for the next page. Absent on the last page. */
   next_cursor?: string;
@@ -1713,6 +1750,42 @@ export type RoundStats = {
 
 export type RuleName = "require_all" | "min_approvals" | "majority";
 
+export type SearchKind = "review" | "message" | "verdict" | "finding";
+
+export type SearchResponse = {
+  /** True while the broker still indexes its log after an update, so that the newest texts may be missing. */
+  indexing?: boolean;
+  /** Pass it as `cursor` for the next page. Absent on the last page. */
+  next_cursor?: string;
+  /** Those with the words in their title first, then the newest. */
+  results: SearchResult[];
+};
+
+/** A text that contains the words. */
+export type SearchResult = {
+  at: string;
+  /** Who wrote it. */
+  by?: string;
+  /** The start of the review's intent. */
+  intent: string;
+  /** If it is an issue, for example I-41. */
+  issue_id?: string;
+  kind: SearchKind;
+  /** If it is a message. */
+  message_id?: number;
+  number: ReviewNumber;
+  persona?: string;
+  review_id: ReviewId;
+  round?: number;
+  /** The part of the text with the words, on one line. */
+  snippet: SnippetPart[];
+  status: Status;
+  /** The intent of a review or the title of an issue, with the words marked. */
+  title?: SnippetPart[];
+  /** If it is a verdict. */
+  verdict_id?: number;
+};
+
 /** One seat of a review. */
 export type SeatState = {
   claim_generation?: number;
@@ -1761,6 +1834,13 @@ export type SettledIssue = {
 };
 
 export type Severity = "low" | "medium" | "high" | "critical";
+
+/** A part of a text. */
+export type SnippetPart = {
+  /** It matches a word of the query. */
+  match?: boolean;
+  text: string;
+};
 
 export type SpawnReason = "cold_start" | "backlog" | "operator" | "one_shot" | "dedicated";
 
@@ -2170,6 +2250,8 @@ export type Operations = {
   list_issues: { args: {
     /** With review_id: the issues as they were after this event of the review, its version in get_review_timeline. */
     at?: number | undefined;
+    /** Whether it blocks an approval. */
+    blocks?: boolean | undefined;
     /** Your own id. With review_id it renews your claim of that review. */
     caller_id?: string | undefined;
     /** The next_cursor of the previous page. */
@@ -2182,15 +2264,110 @@ export type Operations = {
     issue_id?: string | undefined;
     /** Maximum number of rows. Default 50. */
     limit?: number | undefined;
+    /** Only issues of reviews that are neither cancelled nor closed. Default false. */
+    open_reviews?: boolean | undefined;
+    /** "blocking": open ones of open reviews first, then those that block, then by severity. Default "newest". */
+    order?: IssueOrder | undefined;
     /** Only issues of this persona. */
     persona?: string | undefined;
+    /** Only issues of this project. */
+    project?: string | undefined;
+    /** Only issues that contain all these words; the last may be the beginning of one. The newest 1,000 are looked at. */
+    q?: string | undefined;
     /** Only issues of this review. Default: of all reviews. */
     review_id?: string | undefined;
+    /** Only issues that this reviewer has raised. */
+    reviewer?: string | undefined;
+    /** Only issues of one of these severities. Not allowed with severity. */
+    severities?: Severity[] | undefined;
     /** Only issues of this severity. */
     severity?: Severity | undefined;
     /** Only issues with this status. Default: all. */
     status?: FindingStatus | undefined;
+    /** Only issues with one of these statuses. Not allowed with status. */
+    statuses?: FindingStatus[] | undefined;
+    /** Only issues of this type. */
+    type?: FindingKind | undefined;
+    /** Only issues that name no file. Default false. */
+    without_file?: boolean | undefined;
   }; answer: ListIssuesResponse };
+  /** Counts of issues */
+  count_issues: { args: {
+    /** Whether it blocks an approval. */
+    blocks?: boolean | undefined;
+    /** Your own id. With review_id it renews your claim of that review. */
+    caller_id?: string | undefined;
+    /** Only issues on this file, by the path they were raised on. */
+    file?: string | undefined;
+    /** What the issues of a group have in common. */
+    group_by: FindingGroupBy;
+    /** Include suggestions. Default false. */
+    include_suggestions?: boolean | undefined;
+    /** Only issues of reviews that are neither cancelled nor closed. Default false. */
+    open_reviews?: boolean | undefined;
+    /** Only issues of this persona. */
+    persona?: string | undefined;
+    /** Only issues of this project. */
+    project?: string | undefined;
+    /** Only issues that contain all these words; the last may be the beginning of one. The newest 1,000 are looked at. */
+    q?: string | undefined;
+    /** Only issues of this review. Default: of all reviews. */
+    review_id?: string | undefined;
+    /** Only issues that this reviewer has raised. */
+    reviewer?: string | undefined;
+    /** Only issues of one of these severities. Not allowed with severity. */
+    severities?: Severity[] | undefined;
+    /** Only issues of this severity. */
+    severity?: Severity | undefined;
+    /** Only issues with this status. Default: all. */
+    status?: FindingStatus | undefined;
+    /** Only issues with one of these statuses. Not allowed with status. */
+    statuses?: FindingStatus[] | undefined;
+    /** Only issues of this type. */
+    type?: FindingKind | undefined;
+    /** Only issues that name no file. Default false. */
+    without_file?: boolean | undefined;
+  }; answer: CountIssuesResponse };
+  /** Issues as a file */
+  export_issues: { args: {
+    /** Whether it blocks an approval. */
+    blocks?: boolean | undefined;
+    /** Your own id. With review_id it renews your claim of that review. */
+    caller_id?: string | undefined;
+    /** Only issues on this file, by the path they were raised on. */
+    file?: string | undefined;
+    format: ExportFormat;
+    /** Include suggestions. Default false. */
+    include_suggestions?: boolean | undefined;
+    /** Only this issue, for example I-41. */
+    issue_id?: string | undefined;
+    /** Only issues of reviews that are neither cancelled nor closed. Default false. */
+    open_reviews?: boolean | undefined;
+    /** "blocking": open ones of open reviews first, then those that block, then by severity. Default "newest". */
+    order?: IssueOrder | undefined;
+    /** Only issues of this persona. */
+    persona?: string | undefined;
+    /** Only issues of this project. */
+    project?: string | undefined;
+    /** Only issues that contain all these words; the last may be the beginning of one. The newest 1,000 are looked at. */
+    q?: string | undefined;
+    /** Only issues of this review. Default: of all reviews. */
+    review_id?: string | undefined;
+    /** Only issues that this reviewer has raised. */
+    reviewer?: string | undefined;
+    /** Only issues of one of these severities. Not allowed with severity. */
+    severities?: Severity[] | undefined;
+    /** Only issues of this severity. */
+    severity?: Severity | undefined;
+    /** Only issues with this status. Default: all. */
+    status?: FindingStatus | undefined;
+    /** Only issues with one of these statuses. Not allowed with status. */
+    statuses?: FindingStatus[] | undefined;
+    /** Only issues of this type. */
+    type?: FindingKind | undefined;
+    /** Only issues that name no file. Default false. */
+    without_file?: boolean | undefined;
+  }; answer: Record<string, unknown> };
   /** Update an issue */
   update_issue: { args: {
     /** The issue, for example I-41. */
@@ -2494,6 +2671,13 @@ export type Operations = {
     /** Only what changed since this earlier round. */
     since_round?: number | undefined;
   }; answer: ProposalResponse };
+  /** A review as a file */
+  export_review: { args: {
+    /** Its id, number (R-12) or a unique id prefix. */
+    review_id: string;
+    /** "sarif": the issues; "markdown": a report; "json" and "jsonl": everything. */
+    format: ExportFormat;
+  }; answer: Record<string, unknown> };
   /** A file of a proposal */
   get_file: { args: {
     /** Its id, number (R-12) or a unique id prefix. */
@@ -2517,6 +2701,8 @@ export type Operations = {
     review_id: string;
     /** With review_id: the issues as they were after this event of the review, its version in get_review_timeline. */
     at?: number | undefined;
+    /** Whether it blocks an approval. */
+    blocks?: boolean | undefined;
     /** Your own id. With review_id it renews your claim of that review. */
     caller_id?: string | undefined;
     /** The next_cursor of the previous page. */
@@ -2529,12 +2715,30 @@ export type Operations = {
     issue_id?: string | undefined;
     /** Maximum number of rows. Default 50. */
     limit?: number | undefined;
+    /** Only issues of reviews that are neither cancelled nor closed. Default false. */
+    open_reviews?: boolean | undefined;
+    /** "blocking": open ones of open reviews first, then those that block, then by severity. Default "newest". */
+    order?: IssueOrder | undefined;
     /** Only issues of this persona. */
     persona?: string | undefined;
+    /** Only issues of this project. */
+    project?: string | undefined;
+    /** Only issues that contain all these words; the last may be the beginning of one. The newest 1,000 are looked at. */
+    q?: string | undefined;
+    /** Only issues that this reviewer has raised. */
+    reviewer?: string | undefined;
+    /** Only issues of one of these severities. Not allowed with severity. */
+    severities?: Severity[] | undefined;
     /** Only issues of this severity. */
     severity?: Severity | undefined;
     /** Only issues with this status. Default: all. */
     status?: FindingStatus | undefined;
+    /** Only issues with one of these statuses. Not allowed with status. */
+    statuses?: FindingStatus[] | undefined;
+    /** Only issues of this type. */
+    type?: FindingKind | undefined;
+    /** Only issues that name no file. Default false. */
+    without_file?: boolean | undefined;
   }; answer: ListIssuesResponse };
   /** Update an issue */
   update_review_issue: { args: {
@@ -2744,6 +2948,19 @@ export type Operations = {
     /** "rejected" ends the review: the whole idea is wrong. "comment" does not change the status. */
     verdict: Verdict;
   }; answer: VerdictResponse };
+  /** Search */
+  search: { args: {
+    /** The next_cursor of the previous page. */
+    cursor?: string | undefined;
+    /** Only texts of these kinds. Default: all. */
+    kinds?: SearchKind[] | undefined;
+    /** Maximum number of rows. Default 50. */
+    limit?: number | undefined;
+    /** Only this project. */
+    project?: string | undefined;
+    /** The words, at most 500 characters. Any text is allowed; only its letters and digits count. */
+    q: string;
+  }; answer: SearchResponse };
   /** Sign out */
   delete_session: { args: Record<string, never>; answer: Whoami };
   /** Sign in */
@@ -2825,6 +3042,8 @@ export const operations = {
   get_event: ["GET", "/api/v1/audit/{seq}"],
   get_config: ["GET", "/api/v1/config"],
   list_issues: ["GET", "/api/v1/issues"],
+  count_issues: ["GET", "/api/v1/issues/counts"],
+  export_issues: ["GET", "/api/v1/issues/export"],
   update_issue: ["PATCH", "/api/v1/issues/{issue_id}"],
   get_openapi: ["GET", "/api/v1/openapi.json"],
   list_personas: ["GET", "/api/v1/personas"],
@@ -2848,6 +3067,7 @@ export const operations = {
   accept_counter_patch: ["POST", "/api/v1/reviews/{review_id}/counter-patch/accept"],
   reject_counter_patch: ["POST", "/api/v1/reviews/{review_id}/counter-patch/reject"],
   get_diff: ["GET", "/api/v1/reviews/{review_id}/diff"],
+  export_review: ["GET", "/api/v1/reviews/{review_id}/export"],
   get_file: ["GET", "/api/v1/reviews/{review_id}/files"],
   list_review_issues: ["GET", "/api/v1/reviews/{review_id}/issues"],
   update_review_issue: ["PATCH", "/api/v1/reviews/{review_id}/issues/{issue_id}"],
@@ -2862,6 +3082,7 @@ export const operations = {
   take_over: ["POST", "/api/v1/reviews/{review_id}/take-over"],
   get_review_timeline: ["GET", "/api/v1/reviews/{review_id}/timeline"],
   submit_verdict: ["POST", "/api/v1/reviews/{review_id}/verdict"],
+  search: ["GET", "/api/v1/search"],
   delete_session: ["DELETE", "/api/v1/session"],
   create_session: ["POST", "/api/v1/session"],
   create_session_code: ["POST", "/api/v1/session-codes"],

@@ -11,6 +11,12 @@ export const keys = {
   inbox: (part: "mine" | "open" | "decided", name: string) => ["reviews", "inbox", part, name] as const,
   /** A list that is read page by page. Events do not name it: it may be long, and it must not move under the eye. */
   pages: (filter: ReviewFilter) => ["review-pages", filter] as const,
+  /** Below `["issues"]`, which events name. */
+  issueCounts: (filter: object) => ["issues", "counts", filter] as const,
+  /** Issues and their groups, page by page. Events do not name them: they must not move under the eye. */
+  issuePages: ["issue-pages"] as const,
+  /** Events do not name it: what was found stays until the person searches again. */
+  search: (args: object) => ["search", args] as const,
   projects: ["projects"] as const,
   personas: ["personas"] as const,
   pool: ["pool"] as const,

@@ -22,6 +22,8 @@ export const bindings = {
   goApiDocs: { scope: "everywhere", keys: ["g d"], label: "Go to the documentation of the API" },
   goLog: { scope: "everywhere", keys: ["g l"], label: "Go to Activity" },
   goStats: { scope: "everywhere", keys: ["g s"], label: "Go to Stats" },
+  goIssues: { scope: "everywhere", keys: ["g f"], label: "Go to Issues" },
+  goSearch: { scope: "everywhere", keys: ["g /"], label: "Go to Search" },
   goStart: { scope: "everywhere", keys: ["g h"], label: "Go to Start" },
   goPreferences: { scope: "everywhere", keys: ["g ,"], label: "Go to Preferences" },
   pause: { scope: "everywhere", keys: ["w"], label: "Pause or continue live updates" },
@@ -32,6 +34,8 @@ export const bindings = {
   preview: { scope: "list", keys: ["Space"], label: "Preview the row" },
   find: { scope: "list", keys: ["/"], label: "Search" },
   saveView: { scope: "list", keys: ["b"], label: "Save the filters as a view" },
+  select: { scope: "list", keys: ["x"], label: "Select the row, or no longer" },
+  settleRows: { scope: "list", keys: ["e"], label: "Settle the selected issues, or that of the row" },
   done: { scope: "list", keys: ["y"], label: "Mark as done" },
 
   toParent: { scope: "review", keys: ["u"], label: "Back to the list" },

@@ -9,7 +9,7 @@ export interface Entry {
 }
 
 /** Moving along rows makes no sense from a dialog, and the palette is open already. */
-const LEFT_OUT: ReadonlySet<ActionId> = new Set(["palette", "down", "up", "open", "preview", "done"]);
+const LEFT_OUT: ReadonlySet<ActionId> = new Set(["palette", "down", "up", "open", "preview", "done", "select"]);
 
 /** The actions that the page on screen can do now. */
 export function actionEntries(active: ReadonlySet<ActionId>): Entry[] {

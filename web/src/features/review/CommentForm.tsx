@@ -1,3 +1,4 @@
+import { formKeys } from "../../keys/formKeys";
 import { Name } from "../../text/UserText";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
@@ -5,7 +6,6 @@ import { Options } from "../../ui/Options";
 import { isEmpty, type KeptDraft, moveDraft, removeDraft } from "./drafts";
 import { FindingFields } from "./FindingFields";
 import { anchorOfPlace, placeWords } from "./findings";
-import { formKeys } from "./formKeys";
 import { useReview } from "./ReviewContext";
 import { SendRow } from "./SendRow";
 import { useKeptDraft } from "./useKeptDraft";

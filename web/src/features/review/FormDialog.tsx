@@ -1,12 +1,12 @@
 import { type ReactNode, useState } from "react";
 import { keyOf } from "../../keys/bindings";
+import { formKeys } from "../../keys/formKeys";
 import { useKeys } from "../../keys/KeysContext";
+import { useWhyNotSend } from "../../live/useWhyNotSend";
 import { Name } from "../../text/UserText";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { Refusal } from "../../ui/Failure";
-import { useWhyNotSend } from "./actions";
-import { formKeys } from "./formKeys";
 import { changesBetween, shortHash } from "./model";
 import { useReview } from "./ReviewContext";
 

@@ -1,9 +1,9 @@
 import type { Ref } from "react";
 import type { MessageAnchor } from "../../api/generated";
+import { formKeys } from "../../keys/formKeys";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
 import { useDraftText } from "./drafts";
-import { formKeys } from "./formKeys";
 import { SendRow } from "./SendRow";
 import { useMessage } from "./useMessage";
 

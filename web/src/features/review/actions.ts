@@ -3,7 +3,6 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
 import { type Answer, type Args, call } from "../../api/client";
 import { keys } from "../../api/keys";
-import { useLive } from "../../live/LiveContext";
 import type { SeatChoice } from "./model";
 import { useReview } from "./ReviewContext";
 
@@ -39,15 +38,6 @@ export function useSend<Given, Result>(
     error: mutation.error,
     result: mutation.data ?? null,
   };
-}
-
-/** Why nothing can be sent now. `null`: it can. */
-export function useWhyNotSend(): string | null {
-  const { state } = useLive();
-  if (state === "offline")
-    return "The broker does not answer. What you wrote is kept; send it when the broker is back.";
-  if (state === "signed_out") return "You are signed out. What you wrote is kept; sign in and send it.";
-  return null;
 }
 
 /** A step of a verdict was refused or did not lead to a vote. The seat may be taken already. */

@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { call } from "../../api/client";
 import type { MessageAnchor } from "../../api/generated";
-import { type Send, useSend, useWhyNotSend } from "./actions";
+import { useWhyNotSend } from "../../live/useWhyNotSend";
+import { type Send, useSend } from "./actions";
 import { type RecipientChoice, recipients } from "./model";
 import { useReview } from "./ReviewContext";
 

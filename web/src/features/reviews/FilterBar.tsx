@@ -1,11 +1,8 @@
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useRef, useState } from "react";
 import type { ReviewRow } from "../../api/generated";
-import { keyOf } from "../../keys/bindings";
-import { useActiveActions, useKeys } from "../../keys/KeysContext";
-import { inertLine } from "../../text/inert";
+import { ActiveFilter } from "../../ui/ActiveFilter";
 import { Button } from "../../ui/Button";
-import { KeyHint } from "../../ui/KeyHint";
-import { Press } from "../../ui/Press";
+import { FindField } from "../../ui/FindField";
 import { Toggle } from "../../ui/Toggle";
 import { FILTER_NAMES, type MenuFilter, type ReviewsSearch, TEXT_FILTERS, withFilter } from "./search";
 
@@ -24,7 +21,12 @@ interface FilterBarProps {
 export function FilterBar({ search, onChange, rows }: FilterBarProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <Find search={search} onChange={onChange} />
+      <FindField
+        label="Search by title or number"
+        placeholder="Title or number"
+        value={search.q ?? ""}
+        onChange={(q) => onChange(withFilter(search, "q", q))}
+      />
       <Toggle
         isSelected={search.turn === "me"}
         onChange={(isOn) => onChange(withFilter(search, "turn", isOn ? "me" : null))}
@@ -62,77 +64,6 @@ function Filter(props: FilterBarProps) {
   );
 }
 
-const TYPING_MS = 250;
-
-function Find({ search, onChange }: Omit<FilterBarProps, "rows">) {
-  const input = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState(search.q ?? "");
-  const shown = search.q ?? "";
-  // What was sent last: the address may also change by Back, or by "Clear the filters".
-  const sent = useRef(shown);
-  useKeys({ find: () => input.current?.focus() });
-  const { run } = useActiveActions();
-  useEffect(() => {
-    if (shown !== sent.current) {
-      sent.current = shown;
-      setText(shown);
-    }
-  }, [shown]);
-  const latest = useRef(onChange);
-  latest.current = onChange;
-  const wanted = text.trim();
-  const clear = () => {
-    setText("");
-    input.current?.focus();
-  };
-  useEffect(() => {
-    if (wanted === sent.current) return;
-    const timer = setTimeout(() => {
-      sent.current = wanted;
-      latest.current(withFilter(search, "q", wanted));
-    }, TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [wanted, search]);
-  return (
-    <search className="flex min-h-7 w-full items-center gap-2 rounded border border-line-strong bg-bg px-2 focus-within:border-accent sm:w-72">
-      <Magnifier />
-      <input
-        ref={input}
-        type="search"
-        aria-label="Search by title or number"
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        onKeyDown={({ key, nativeEvent }) => {
-          if (nativeEvent.isComposing || (key !== "Enter" && key !== "ArrowDown")) return;
-          // On to the rows.
-          nativeEvent.preventDefault();
-          run("down");
-        }}
-        placeholder="Title or number"
-        className="min-w-0 grow bg-transparent py-1 text-sm outline-none placeholder:text-dim [&::-webkit-search-cancel-button]:hidden"
-      />
-      {text === "" ? (
-        <span className="text-dim">
-          <KeyHint keys={keyOf("find")} />
-        </span>
-      ) : (
-        <Press onPress={clear} aria-label="Clear search" className="rounded-sm px-1 text-dim hover:bg-hover">
-          <span aria-hidden="true">✕</span>
-        </Press>
-      )}
-    </search>
-  );
-}
-
-function Magnifier() {
-  return (
-    <svg aria-hidden="true" viewBox="0 0 16 16" className="size-4 shrink-0 fill-none stroke-dim stroke-2">
-      <circle cx="7" cy="7" r="4.5" />
-      <path d="M10.5 10.5 14 14" />
-    </svg>
-  );
-}
-
 /** The filters of the menu that are in force, each with a button that removes it. */
 function ActiveFilters({ search, onChange }: Omit<FilterBarProps, "rows">) {
   const names: MenuFilter[] = [...TEXT_FILTERS, "category"];
@@ -140,16 +71,12 @@ function ActiveFilters({ search, onChange }: Omit<FilterBarProps, "rows">) {
     const value = search[name];
     if (value === undefined) return null;
     return (
-      <Press
+      <ActiveFilter
         key={name}
-        onPress={() => onChange(withFilter(search, name, null))}
-        className="inline-flex min-h-7 items-center gap-2 rounded-full border border-accent bg-accent-bg px-3 hover:bg-hover"
-      >
-        <span className="sr-only">Remove the filter </span>
-        <span className="text-dim">{FILTER_NAMES[name]}</span>
-        {inertLine(value, 40)}
-        <span aria-hidden="true">✕</span>
-      </Press>
+        name={FILTER_NAMES[name]}
+        value={value}
+        onRemove={() => onChange(withFilter(search, name, null))}
+      />
     );
   });
 }

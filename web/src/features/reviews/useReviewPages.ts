@@ -2,7 +2,8 @@ import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from "@
 import { useEffect, useRef, useState } from "react";
 import type { Answer } from "../../api/client";
 import { keys, type ReviewFilter } from "../../api/keys";
-import { useLive, useLiveSocket } from "../../live/LiveContext";
+import { useLive } from "../../live/LiveContext";
+import { useChangedReviews } from "../../live/useChangedReviews";
 import { reviewCounts, reviewPages } from "./queries";
 
 type Pages = InfiniteData<Answer<"list_reviews">, string | undefined>;
@@ -19,7 +20,7 @@ export function useReviewPages(filter: ReviewFilter, isEnabled: boolean) {
   const list = useInfiniteQuery(reviewPages(filter, isEnabled));
   // Events make the counts old; when they are loaded again, the list is old as well.
   const counts = useQuery(reviewCounts(filter, isEnabled));
-  const changes = useChangedReviews(filter);
+  const changes = useChangedReviews(JSON.stringify(filter));
   const isOld = useIsOlderThanEvents(list.data?.pages[0]?.seq);
   const [changed, setChanged] = useState(0);
 
@@ -57,22 +58,6 @@ export function useReviewPages(filter: ReviewFilter, isEnabled: boolean) {
 
 function firstPage({ pages, pageParams }: Pages): Pages {
   return { pages: pages.slice(0, 1), pageParams: pageParams.slice(0, 1) };
-}
-
-/** Ids of the reviews that events were about since the list was loaded. */
-function useChangedReviews(filter: ReviewFilter): Set<string> {
-  const socket = useLiveSocket();
-  const changed = useRef(new Set<string>());
-  const filterText = JSON.stringify(filter);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another filter is another list
-  useEffect(() => {
-    changed.current.clear();
-    return socket.onEvent((event) => {
-      // A reviewer that goes on reading changes nothing in the list.
-      if (event.review_id !== null && event.kind !== "claim_renewed") changed.current.add(event.review_id);
-    });
-  }, [socket, filterText]);
-  return changed.current;
 }
 
 /** Whether events came between the loading of the list and the opening of this page. */

@@ -1,44 +1,27 @@
-//! Renders reviews as Markdown for `countersign export`. Agents wrote the texts, so they must not become markup: long
-//! texts are put into code fences longer than any fence they contain, and short ones are escaped.
+//! Renders reviews and issues as Markdown. Agents wrote the texts, so they must not become markup: long texts are put into
+//! code fences longer than any fence they contain, and short ones are escaped.
 
-use super::ReviewBundle;
-use api::{
+use crate::{
     issues::Issue,
     messages::Message,
     proposals::{ProposalDetails, ProposalResponse},
+    reviews::ReviewStatusResponse,
 };
 use domain::text::escape;
 use std::fmt::Write as _;
 
-pub(super) fn render(bundles: &[ReviewBundle]) -> String {
-    let mut out = String::new();
-    for (index, bundle) in bundles.iter().enumerate() {
-        if index > 0 {
-            out.push_str("\n---\n\n");
-        }
-        report(&mut out, bundle);
-    }
-    out
-}
-
-fn report(out: &mut String, bundle: &ReviewBundle) {
-    let _ = writeln!(out, "# {}: {}\n", bundle.review.head.number, inline(&bundle.review.state.intent));
-    let _ = writeln!(out, "| | |\n|---|---|");
-    for (title, value) in facts(bundle) {
+/// The title of a report with what is known about the review. `details` are those of its latest round.
+pub(super) fn head(review: &ReviewStatusResponse, details: Option<&ProposalDetails>) -> String {
+    let mut out = format!("# {}: {}\n\n| | |\n|---|---|\n", review.head.number, inline(&review.state.intent));
+    for (title, value) in facts(review, details) {
         if !value.is_empty() {
             let _ = writeln!(out, "| {title} | {} |", inline(&value));
         }
     }
-    for proposal in &bundle.rounds {
-        round(out, proposal);
-    }
-    issues(out, &bundle.issues);
-    discussion(out, &bundle.messages);
+    out
 }
 
-fn facts(bundle: &ReviewBundle) -> Vec<(&'static str, String)> {
-    let review = &bundle.review;
-    let details = bundle.rounds.last().and_then(|latest| latest.details.as_ref());
+fn facts(review: &ReviewStatusResponse, details: Option<&ProposalDetails>) -> Vec<(&'static str, String)> {
     let of_details = |field: fn(&ProposalDetails) -> Option<String>| details.and_then(field).unwrap_or_default();
     vec![
         ("status", review.head.status.to_string()),
@@ -58,8 +41,10 @@ fn facts(bundle: &ReviewBundle) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn round(out: &mut String, proposal: &ProposalResponse) {
-    let _ = writeln!(out, "\n## Round {}", proposal.round);
+/// A round with its diff and its verdicts.
+pub(super) fn round(proposal: &ProposalResponse) -> String {
+    let mut text = format!("\n## Round {}\n", proposal.round);
+    let out = &mut text;
     fenced(out, "markdown", proposal.description.as_deref());
     let files = proposal.details.as_ref().map(|details| details.files.affected_files.as_slice()).unwrap_or_default();
     if !files.is_empty() {
@@ -80,32 +65,50 @@ fn round(out: &mut String, proposal: &ProposalResponse) {
         let _ = writeln!(out, "\nCounter-patch, {status}:");
         fenced(out, "diff", Some(patch));
     }
+    text
 }
 
-fn issues(out: &mut String, issues: &[Issue]) {
+/// All issues of a review. Nothing without any.
+pub(super) fn issues(issues: &[Issue]) -> String {
     if issues.is_empty() {
-        return;
+        return String::new();
     }
-    out.push_str("\n## Issues\n\n| | severity | status | where | what | by |\n|---|---|---|---|---|---|\n");
-    for issue in issues {
-        let location = issue.location().map(|location| inline(&location.to_string())).unwrap_or_default();
-        let severity = if issue.is_suggestion == Some(true) { "suggestion" } else { issue.severity.as_str() };
-        let title = inline(&issue.title);
-        let (id, status, persona) = (inline(&issue.issue_id), issue.status, inline(&issue.persona));
-        let _ = writeln!(out, "| {id} | {severity} | {status} | {location} | {title} | {persona} |");
+    let mut out = format!("\n## Issues\n\n{}", issue_head(false));
+    issues.iter().for_each(|issue| issue_row(&mut out, issue, false));
+    out
+}
+
+/// The head of a table of issues.
+pub(super) fn issue_head(with_review: bool) -> &'static str {
+    if with_review {
+        "| | review | severity | status | where | what | by |\n|---|---|---|---|---|---|---|\n"
+    } else {
+        "| | severity | status | where | what | by |\n|---|---|---|---|---|---|\n"
     }
 }
 
-fn discussion(out: &mut String, messages: &[Message]) {
+/// A row of a table of issues.
+pub(super) fn issue_row(out: &mut String, issue: &Issue, with_review: bool) {
+    let location = issue.location().map(|location| inline(&location.to_string())).unwrap_or_default();
+    let severity = if issue.is_suggestion == Some(true) { "suggestion" } else { issue.severity.as_str() };
+    let title = inline(&issue.title);
+    let (id, status, persona) = (inline(&issue.issue_id), issue.status, inline(&issue.persona));
+    let review = issue.number.filter(|_| with_review).map(|number| format!(" {number} |")).unwrap_or_default();
+    let _ = writeln!(out, "| {id} |{review} {severity} | {status} | {location} | {title} | {persona} |");
+}
+
+/// The messages of a review. Nothing without any.
+pub(super) fn discussion(messages: &[Message]) -> String {
     if messages.is_empty() {
-        return;
+        return String::new();
     }
-    out.push_str("\n## Discussion\n");
+    let mut out = "\n## Discussion\n".to_owned();
     for message in messages {
         let author = inline(message.caller_id.as_deref().unwrap_or(message.sender_role.as_str()));
         let _ = writeln!(out, "\n{author}, round {}, {}:", message.round, message.at);
-        fenced(out, "text", Some(&message.body));
+        fenced(&mut out, "text", Some(&message.body));
     }
+    out
 }
 
 /// A text in a code fence.

@@ -1,30 +1,47 @@
-//! Renders issues as SARIF 2.1.0 for `countersign export`, to be read by code scanning, editors and dashboards.
+//! Writes issues as SARIF 2.1.0, to be read by code scanning, editors and dashboards.
 
-use super::ReviewBundle;
-use api::issues::Issue;
+use crate::issues::Issue;
 use domain::{
     finding::{FindingKind, FindingStatus, Severity},
     review::{AnchoredText, DiffSide},
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const ROOT: &str = "%SRCROOT%";
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-pub(super) fn render(bundles: &[ReviewBundle]) -> impl Serialize {
-    let issues = || bundles.iter().flat_map(|bundle| bundle.issues.iter().map(move |issue| (bundle, issue)));
-    let kinds: BTreeSet<FindingKind> = issues().map(|(_, issue)| issue.kind).collect();
-    let rules: Vec<_> = kinds.into_iter().map(rule).collect();
-    let driver = json!({ "name": "countersign", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
-    let results: Vec<_> = issues().map(|(bundle, issue)| result(bundle, issue)).collect();
-    let run = json!({
-        "tool": { "driver": driver }, "columnKind": "unicodeCodePoints", "results": results,
-        "originalUriBaseIds": { ROOT: { "description": { "text": "The root of the repository." } } },
-    });
-    json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] })
+/// A run of results. The rules stand after the results, because only then the kinds of all issues are known.
+#[derive(Debug, Default)]
+pub(super) struct Sarif {
+    kinds: BTreeSet<FindingKind>,
+    results: usize,
+}
+
+impl Sarif {
+    pub(super) fn start(&self) -> String {
+        let roots = json!({ ROOT: { "description": { "text": "The root of the repository." } } });
+        format!(
+            "{{\"$schema\":{},\"version\":\"2.1.0\",\"runs\":[{{\"columnKind\":\"unicodeCodePoints\",\
+             \"originalUriBaseIds\":{roots},\"results\":[",
+            json!(SCHEMA),
+        )
+    }
+
+    /// `first_file` is the file that stands for an issue about the whole change.
+    pub(super) fn result(&mut self, issue: &Issue, first_file: Option<&str>) -> String {
+        self.kinds.insert(issue.kind);
+        self.results += 1;
+        let separator = if self.results == 1 { "\n" } else { ",\n" };
+        format!("{separator}{}", result(issue, first_file))
+    }
+
+    pub(super) fn end(self) -> String {
+        let rules: Vec<_> = self.kinds.into_iter().map(rule).collect();
+        let driver = json!({ "name": "countersign", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
+        format!("],\n\"tool\":{}}}]}}\n", json!({ "driver": driver }))
+    }
 }
 
 /// A kind of issue, with the texts that viewers show for it.
@@ -52,18 +69,19 @@ fn capitalized(word: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-fn result(bundle: &ReviewBundle, issue: &Issue) -> impl Serialize {
-    let review = &bundle.review.head;
+fn result(issue: &Issue, first_file: Option<&str>) -> Value {
+    let number = issue.number.map(|number| number.to_string()).unwrap_or_default();
+    let review_id = issue.review_id.map(|id| id.to_string()).unwrap_or_default();
     let mut result = json!({
         "ruleId": issue.kind,
         "level": level(issue),
         "message": { "text": message(issue) },
         // Stable across exports, so that an importer recognizes a repeated issue.
-        "partialFingerprints": { "countersignIssue/v1": format!("{}/{}", review.review_id, issue.issue_id) },
+        "partialFingerprints": { "countersignIssue/v1": format!("{review_id}/{}", issue.issue_id) },
         "properties": {
             "issue_id": issue.issue_id, "severity": issue.severity, "status": issue.status, "persona": issue.persona,
             "reviewer_id": issue.reviewer_id, "round": issue.round, "grounding": issue.grounding,
-            "review": review.number,
+            "review": number,
         },
     });
     if let Some(confidence) = issue.confidence {
@@ -80,12 +98,10 @@ fn result(bundle: &ReviewBundle, issue: &Issue) -> impl Serialize {
         result["locations"] = json!([{ "physicalLocation": location }]);
     } else {
         // Viewers need a file: the first one of the change.
-        let first = bundle.rounds.iter().rev().filter_map(|round| round.details.as_ref()?.files.affected_files.first());
-        let file = first.map(|file| file.path.as_str()).next();
         let part = if issue.text == Some(AnchoredText::Description) { "/description" } else { "" };
-        let review = json!({ "name": review.number, "fullyQualifiedName": format!("{}{part}", review.number) });
+        let review = json!({ "name": number, "fullyQualifiedName": format!("{number}{part}") });
         result["locations"] =
-            json!([{ "physicalLocation": artifact(file.unwrap_or(".")), "logicalLocations": [review] }]);
+            json!([{ "physicalLocation": artifact(first_file.unwrap_or(".")), "logicalLocations": [review] }]);
     }
     if issue.status != FindingStatus::Open {
         let note = issue.resolution.as_ref().and_then(|resolution| resolution.note.as_deref());

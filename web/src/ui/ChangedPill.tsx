@@ -1,4 +1,4 @@
-import { Pill } from "../../ui/Pill";
+import { Pill } from "./Pill";
 
 interface ChangedPillProps {
   changed: number;
