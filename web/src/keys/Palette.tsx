@@ -159,6 +159,7 @@ function useFoundTexts(text: string): SearchResult[] {
     queryKey: [...keys.search(args), "palette"],
     queryFn: ({ signal }) => call("search", args, { signal }),
     enabled: q.length >= MIN_QUERY,
+    staleTime: 0,
   });
   return q.length >= MIN_QUERY ? (data?.results ?? []) : [];
 }

@@ -4,6 +4,8 @@ import { keys } from "../../api/keys";
 import type { Group, IssueFilter } from "./search";
 
 const PAGE_SIZE = 50;
+/** Events do not make these lists old, so a page that is opened again loads them again. */
+const atEachVisit = { staleTime: 0, refetchOnMount: "always" } as const;
 
 export const issuePages = (filter: IssueFilter, isEnabled: boolean) =>
   infiniteQueryOptions({
@@ -13,6 +15,7 @@ export const issuePages = (filter: IssueFilter, isEnabled: boolean) =>
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor,
     enabled: isEnabled,
+    ...atEachVisit,
   });
 
 /** The groups of the list. Like the list, they change only when the person is at its top. */
@@ -21,6 +24,7 @@ export const issueGroups = (filter: IssueFilter, group: Group | undefined) =>
     queryKey: [...keys.issuePages, "groups", group ?? null, filter],
     queryFn: ({ signal }) => call("count_issues", { ...filter, group_by: group ?? "severity" }, { signal }),
     enabled: group !== undefined,
+    ...atEachVisit,
   });
 
 /** The first issues of a group. */
@@ -29,6 +33,7 @@ export const issuesOfGroup = (filter: IssueFilter, group: Group, value: string) 
     queryKey: [...keys.issuePages, "group", group, value, filter],
     queryFn: ({ signal }) =>
       call("list_issues", { ...filter, ...groupFilter(group, value), order: "blocking", limit: PAGE_SIZE }, { signal }),
+    ...atEachVisit,
   });
 
 /** The filter that leaves only a group. */

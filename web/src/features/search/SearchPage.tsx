@@ -122,5 +122,8 @@ function useResults({ q = "", in: kind, project }: TextSearch) {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor,
     enabled: q !== "",
+    // Events do not name it, so a search that is made again is asked again.
+    staleTime: 0,
+    refetchOnMount: "always",
   });
 }
