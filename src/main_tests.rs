@@ -50,6 +50,10 @@ fn with_examples(file: &str, line: &str) -> String {
             of if of.contains("status") => "changes_requested",
             of if of.contains("review") || of.contains("number") => "R-12",
             of if of.contains("persona") => "security",
+            of if of.contains("words") => "umlaut",
+            of if of.contains("name") => "shop",
+            of if of.contains("value") => "7",
+            "at" => "7",
             other => panic!("{file}: no example for {other:?} in `{line}`; add one here"),
         });
         text.push_str(rest);

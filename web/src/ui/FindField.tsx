@@ -22,7 +22,15 @@ export function FindField({ label, placeholder, value: shown, onChange, autoFocu
   // What was sent last: the address may also change by Back, or by "Clear the filters".
   const sent = useRef(shown);
   useKeys({ find: () => input.current?.focus() });
-  const { run } = useActiveActions();
+  const { active, run } = useActiveActions();
+  // Enter was pressed: on to the rows, as soon as there are some.
+  const [goesOn, setGoesOn] = useState(false);
+  const canGoOn = goesOn && active.has("down");
+  useEffect(() => {
+    if (!canGoOn) return;
+    setGoesOn(false);
+    run("down");
+  }, [canGoOn, run]);
   useEffect(() => {
     if (shown !== sent.current) {
       sent.current = shown;
@@ -54,12 +62,14 @@ export function FindField({ label, placeholder, value: shown, onChange, autoFocu
         value={text}
         // biome-ignore lint/a11y/noAutofocus: only on a page that is nothing but a search
         autoFocus={autoFocus}
-        onChange={({ target }) => setText(target.value)}
+        onChange={({ target }) => {
+          setText(target.value);
+          setGoesOn(false);
+        }}
         onKeyDown={({ key, nativeEvent }) => {
           if (nativeEvent.isComposing || (key !== "Enter" && key !== "ArrowDown")) return;
-          // On to the rows.
           nativeEvent.preventDefault();
-          run("down");
+          setGoesOn(true);
         }}
         placeholder={placeholder}
         className="min-w-0 grow bg-transparent py-1 text-sm outline-none placeholder:text-dim [&::-webkit-search-cancel-button]:hidden"
