@@ -138,6 +138,11 @@ if (FEW !== undefined && MANY !== undefined)
       ["Issues", () => "/i", () => "The parser of module"],
       ["Issues by file", () => "/i?group=file", () => "src/module_"],
       ["full-text search", () => "/search?q=parser+modul", () => "The parser of module"],
+      ["Activity", () => "/log", (last) => `proposed R-${last}`],
+      ["the audit log of an actor", () => "/log?view=audit&actor=reviewer-7", () => "reviewer-7 claimed"],
+      ["an event", () => "/log?view=audit&seq=100", () => "Link to event 100"],
+      ["Stats of 30 days", () => "/stats", () => "Verdicts by persona"],
+      ["Stats of all time", () => "/stats?period=all&by=reviewer", () => "Verdicts by persona"],
       ["a review", (last) => `/r/R-${last - 1}`, () => "closed the review"],
     ];
     for (const [what, path, text] of visits) {

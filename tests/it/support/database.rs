@@ -36,11 +36,11 @@ const AHEAD: i64 = 2_000;
 
 /// Fills the folder `data` in `home` through the store's own writer, with reviews that are all in one state.
 pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
-    fill_each(home, reviews, |_| stored).await;
+    fill_each(home, reviews, 0, |_| stored).await;
 }
 
-/// As [`fill`]; `state` says in which state the review with a number is.
-pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -> Stored) {
+/// As [`fill`]; `state` says in which state the review with a number is. `begin` is added to the times, in milliseconds.
+pub(crate) async fn fill_each(home: &Path, reviews: usize, begin: i64, state: impl Fn(i64) -> Stored) {
     let data = home.join("data");
     std::fs::create_dir(&data).unwrap();
     let settings = store::Settings { max_queue: 30_000, ..store::Settings::default() };
@@ -55,7 +55,7 @@ pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -
             saved.await.unwrap().unwrap();
         }
         let personas: &[&str] = if stored == Stored::Begun { &["general", "tests"] } else { &[DEFAULT_PERSONA] };
-        let at = if stored == Stored::Lived { number * MINUTE } else { number };
+        let at = begin + if stored == Stored::Lived || begin > 0 { number * MINUTE } else { number };
         let first = submission(number, at, "a stored change", personas);
         let (done, saved) = oneshot::channel();
         store.writer.commit(first.clone(), done);
@@ -72,8 +72,8 @@ pub(crate) async fn fill_each(home: &Path, reviews: usize, state: impl Fn(i64) -
                 let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);
                 tell(&store.writer, &claimed, Command::GiveVerdict(approval("ada")), number).1
             }
-            Stored::Contested => contest(&store.writer, &first, number),
-            Stored::Lived => live(&store.writer, first, number),
+            Stored::Contested => contest(&store.writer, &first, number, at),
+            Stored::Lived => live(&store.writer, first, number, at),
             Stored::Cancelled => {
                 let cancel = Command::Cancel { by: None, reason: "no longer needed".into() };
                 tell(&store.writer, &first, cancel, number).1
@@ -108,9 +108,9 @@ pub(crate) async fn index(home: &Path) {
 /// Numbers of findings that no other review uses.
 const CONTESTED_FINDINGS: i64 = 10_000_000;
 
-fn contest(writer: &Writer, first: &Change, number: i64) -> oneshot::Receiver<Result<(), store::StoreError>> {
+fn contest(writer: &Writer, first: &Change, number: i64, at: i64) -> oneshot::Receiver<Result<(), store::StoreError>> {
     let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: None, check: None, pool_personas: Vec::new() };
-    let (claimed, _) = tell(writer, first, Command::Claim(claim), number);
+    let (claimed, _) = tell_at(writer, first, Command::Claim(claim), None, at + 4_000);
     let severities = [Severity::Critical, Severity::High, Severity::Medium, Severity::Low];
     let raised = (0..).zip(severities).map(|(index, severity)| {
         let mut raised = issue(CONTESTED_FINDINGS + number * 4 + index, severity);
@@ -129,13 +129,13 @@ fn contest(writer: &Writer, first: &Change, number: i64) -> oneshot::Receiver<Re
         digest: "contested".into(),
         ..approval("ada")
     };
-    tell(writer, &claimed, Command::GiveVerdict(verdict), number).1
+    tell_at(writer, &claimed, Command::GiveVerdict(verdict), None, at + 8_000).1
 }
 
-const MINUTE: i64 = 60_000;
+pub(crate) const MINUTE: i64 = 60_000;
 
 /// The remaining events of a review, four seconds apart.
-fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result<(), store::StoreError>> {
+fn live(writer: &Writer, first: Change, number: i64, at: i64) -> oneshot::Receiver<Result<(), store::StoreError>> {
     let by = format!("reviewer-{}", number % 20);
     let say = |role: Authority, body: &str| {
         let (by, persona, to, anchor, metadata) = (None, None, None, None, None);
@@ -183,7 +183,7 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
     ];
     let (mut change, mut saved) = (first, None);
     for (step, (command, content)) in (1..).zip(commands) {
-        let (next, done) = tell_at(writer, &change, command, content, number * MINUTE + step * 4_000);
+        let (next, done) = tell_at(writer, &change, command, content, at + step * 4_000);
         (change, saved) = (next, Some(done));
     }
     saved.unwrap()

@@ -58,9 +58,10 @@ describe("days", () => {
     ]);
   });
 
-  test("of all time begin with the first review and are at most 100", () => {
-    expect(everyDay("all", daily(day("2026-11-18")), NOW)).toHaveLength(2);
-    expect(everyDay("all", daily(day("2020-01-01")), NOW)).toHaveLength(100);
+  test("of all time are those from the first review to the last, at most 100", () => {
+    expect(everyDay("all", daily(day("2026-11-17"), day("2026-11-18")), NOW)).toHaveLength(2);
+    expect(everyDay("all", daily(day("2020-01-01"), day("2026-11-18")), NOW)).toHaveLength(100);
+    expect(everyDay("all", daily(day("2020-01-01"), day("2020-01-03")), NOW)).toHaveLength(3);
     expect(everyDay("all", daily(), NOW)).toHaveLength(1);
   });
 });

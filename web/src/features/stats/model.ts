@@ -39,13 +39,14 @@ export function periodBefore(name: PeriodName, nowMs: number): Period | null {
   return { since: dayOf(nowMs - (2 * length - 1) * DAY_MS), until: dayOf(nowMs - (length - 1) * DAY_MS) };
 }
 
-/** Every day of the period up to today, with its figures if there are some. */
+/** Every day of the period up to today, with its figures if there are some. All time ends with the last review. */
 export function everyDay(name: PeriodName, daily: Daily, nowMs: number): { day: string; figures: Day | null }[] {
   const first = daily.days[0]?.day ?? dayOf(nowMs);
   const since = periodFrom(name, nowMs).since ?? first;
   const known = new Map(daily.days.map((day) => [day.day, day]));
   const days: { day: string; figures: Day | null }[] = [];
-  const last = Math.max(Date.parse(dayOf(nowMs)), Date.parse(daily.days.at(-1)?.day ?? since));
+  const newest = daily.days.at(-1)?.day ?? since;
+  const last = name === "all" ? Date.parse(newest) : Math.max(Date.parse(dayOf(nowMs)), Date.parse(newest));
   const begin = Math.max(Date.parse(since), last - (MAX_DAYS - 1) * DAY_MS);
   for (let at = begin; at <= last; at += DAY_MS) {
     const day = dayOf(at);
