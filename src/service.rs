@@ -452,7 +452,7 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::CountIssues => run!(CountIssues, issues::count),
         OperationId::Search => run!(Search, search::search),
         // Their routes send files.
-        OperationId::ExportReview | OperationId::ExportIssues => Err(CallError::Internal),
+        OperationId::ExportReview | OperationId::ExportIssues | OperationId::ExportAuditLog => Err(CallError::Internal),
         OperationId::GetFile => run!(GetFile, proposal_files::get),
         OperationId::ListApprovals => run!(ListApprovals, approvals::list),
         OperationId::GetApproval => run!(GetApproval, approvals::get),

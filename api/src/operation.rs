@@ -363,6 +363,11 @@ operations! {
         rest "count_reviews", "Counts of reviews", Any, Read,
         GET "/reviews/counts" as "count_reviews",
     }
+    /// Operator: writes the events that match the filters of get_audit_log into a file, one JSON object per line.
+    ExportAuditLog(event_history::AuditRequest) -> exports::ExportedText {
+        rest "export_audit_log", "The audit log as a file", Operator, Read,
+        GET "/audit/export" as "export_audit_log" as Export without ["limit", "cursor"],
+    }
     /// Operator: returns one event of the log with its data.
     GetEvent(event_history::EventRequest) -> events::Event {
         rest "get_event", "An event of the log", Operator, Read,
@@ -497,7 +502,11 @@ impl OperationId {
 
     /// The first route with JSON responses that can carry these arguments.
     pub fn route_for(self, arguments: &Map<String, Value>) -> Option<&'static Route> {
-        self.routes().find(|route| route.format == Format::Json && route.accepts(arguments))
+        self.route_with(Format::Json, arguments)
+    }
+
+    pub(crate) fn route_with(self, format: Format, arguments: &Map<String, Value>) -> Option<&'static Route> {
+        self.routes().find(|route| route.format == format && route.accepts(arguments))
     }
 }
 

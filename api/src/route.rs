@@ -93,10 +93,19 @@ pub struct EncodedRequest {
 impl EncodedRequest {
     /// The request of operation `O`, for the first route that can carry its arguments.
     pub fn new<O: Operation>(request: &O::Request) -> serde_json::Result<Self> {
+        Self::with_format::<O>(Format::Json, request)
+    }
+
+    /// As [`Self::new`], for an operation whose response is a file.
+    pub fn export<O: Operation>(request: &O::Request) -> serde_json::Result<Self> {
+        Self::with_format::<O>(Format::Export, request)
+    }
+
+    fn with_format<O: Operation>(format: Format, request: &O::Request) -> serde_json::Result<Self> {
         let Value::Object(arguments) = serde_json::to_value(request)? else {
             return Err(serde_json::Error::custom("the request is not an object"));
         };
-        match O::ID.route_for(&arguments) {
+        match O::ID.route_with(format, &arguments) {
             Some(route) => Ok(route.encode(arguments)),
             None => Err(serde_json::Error::custom("no route can carry these arguments")),
         }

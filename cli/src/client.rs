@@ -221,6 +221,19 @@ impl Client {
         self.read(&EncodedRequest::new::<O>(request)?).await
     }
 
+    /// Calls an operation whose response is a file, and hands its parts to `write` as they arrive.
+    pub(crate) async fn download<O: Operation>(
+        &self,
+        request: &O::Request,
+        mut write: impl FnMut(&[u8]) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let mut response = self.open(&EncodedRequest::export::<O>(request)?).await?;
+        while let Some(part) = response.chunk().await.context("the broker ended before the whole file was sent")? {
+            write(&part)?;
+        }
+        Ok(())
+    }
+
     /// The text at a path that is not an operation.
     pub(crate) async fn get(&self, path: &str, query: &impl Serialize) -> Result<String, CliError> {
         Ok(self.open(&EncodedRequest::get(path, query)?).await?.text().await?)

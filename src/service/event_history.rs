@@ -62,7 +62,7 @@ pub(super) async fn audit(call: &Call<'_>, request: AuditRequest) -> Result<Audi
 }
 
 /// The filters of a request.
-async fn filter(call: &Call<'_>, request: AuditRequest) -> Result<EventFilter, CallError> {
+pub(super) async fn filter(call: &Call<'_>, request: AuditRequest) -> Result<EventFilter, CallError> {
     let (since, until) = period(request.since.as_deref(), request.until.as_deref(), now())?;
     let project = project(call, request.project)?;
     let review = match &request.review_id {
@@ -163,7 +163,7 @@ impl AuditFacts {
     }
 }
 
-fn audit_entry(record: &EventRecord) -> AuditEntry {
+pub(super) fn audit_entry(record: &EventRecord) -> AuditEntry {
     let event = to_event(record);
     let summary = event.summary();
     let AuditFacts { claim_generation, by, pid, verdicts } = AuditFacts::of(&event.data);

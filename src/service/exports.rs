@@ -1,14 +1,16 @@
 //! Files to download: exports of reviews and issues. A task writes the file while it is sent, so that the broker holds only
 //! a few parts of it. Other operations use [`Export::start`] for their own files.
 
-use super::{Call, CallContext, CallError, Service, decode_request, run, run_logged};
+use super::{Call, CallContext, CallError, Service, decode_request, event_history, run, run_logged};
 use actors::Caller;
 use api::{
     Operation, OperationId,
+    event_history::AuditRequest,
     exports::{ExportFormat, ExportIssuesRequest, ExportReviewRequest, Sink, Source, write_issues, write_reviews},
     operation as op,
 };
 use bytes::Bytes;
+use domain::query_types::EventOrder;
 use futures::FutureExt as _;
 use serde_json::{Map, Value};
 use std::{panic::AssertUnwindSafe, sync::OnceLock};
@@ -18,6 +20,8 @@ use tokio::sync::mpsc;
 const PART_BYTES: usize = 16 << 10;
 /// Parts that wait for the client.
 const MAX_QUEUED_PARTS: usize = 4;
+/// The store makes a page of long events shorter.
+const EVENTS_PER_PAGE: u32 = 1_000;
 
 type Part = Result<Bytes, CallError>;
 
@@ -137,6 +141,8 @@ impl Service {
             call.authz.check_role(operation)?;
             if operation == OperationId::ExportReview {
                 export_review(&call, decode_request::<op::ExportReview>(arguments)?).await
+            } else if operation == OperationId::ExportAuditLog {
+                export_audit_log(&call, decode_request::<op::ExportAuditLog>(arguments)?).await
             } else {
                 export_issues(&call, decode_request::<op::ExportIssues>(arguments)?).await
             }
@@ -162,6 +168,33 @@ async fn export_issues(call: &Call<'_>, request: ExportIssuesRequest) -> Result<
     Export::start("issues".to_owned(), format, async move |mut parts| {
         write_issues(&source, &filter, format, &mut parts).await?;
         Ok(parts)
+    })
+    .await
+}
+
+/// The log as it is now. Its pages are larger than those of a response, and few of them are in memory.
+async fn export_audit_log(call: &Call<'_>, request: AuditRequest) -> Result<Export, CallError> {
+    let order = request.order.unwrap_or(EventOrder::Newest);
+    let filter = event_history::filter(call, request).await?;
+    call.broker.check_name("actor", filter.actor.as_ref())?;
+    let broker = call.service.broker.clone();
+    let last = broker.reader().last_seq().await?;
+    Export::start("audit".to_owned(), ExportFormat::Jsonl, async move |mut parts| {
+        let mut cursor = None;
+        loop {
+            let page = {
+                let _call = broker.admit()?;
+                broker.reader().list_events_by(&filter, order, cursor, EVENTS_PER_PAGE).await?
+            };
+            for record in page.items.iter().filter(|record| record.seq <= last) {
+                let line = serde_json::to_string(&event_history::audit_entry(record))?;
+                parts.write(line + "\n").await?;
+            }
+            cursor = page.next_cursor.and_then(|cursor| cursor.parse().ok());
+            if cursor.is_none_or(|seq| order == EventOrder::Oldest && seq >= last) {
+                return Ok(parts);
+            }
+        }
     })
     .await
 }

@@ -1,4 +1,5 @@
-/** Activity and Audit: what happened, live, by filters and as links. */
+/** Activity and Audit: what happened, live, by filters, as links and as a file. */
+import { readFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
 import type { Broker } from "./broker";
 import { expect, test } from "./fixtures";
@@ -118,6 +119,23 @@ test("the audit log has every event, and a link leads to one of them", async ({ 
   // From an event to its review.
   await page.getByRole("table").getByRole("link", { name: "R-1" }).first().click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Cache prices");
+});
+
+test("the log under the filters is a file", async ({ broker, page }) => {
+  await disputed(broker);
+  await broker.agent("builder").propose("Another change");
+  await page.goto(broker.url("/log?review=R-1"));
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Download JSONL" }).click(),
+  ]);
+  const lines = readFileSync(await download.path(), "utf8")
+    .trim()
+    .split("\n");
+  const exported = lines.map((line) => JSON.parse(line) as { seq: number });
+  const { events } = await broker.call("get_audit_log", { review_id: "R-1" });
+  expect(exported).toEqual(events);
+  expect(download.suggestedFilename()).toMatch(/\.jsonl$/);
 });
 
 test("an empty log, and filters without a match", async ({ broker, page }) => {

@@ -22,7 +22,7 @@ use api::{
         TimelineEvent, TimelineResponse,
     },
     events::Event,
-    operation::{GetActivityFeed, GetAuditLog, GetEvent},
+    operation::{ExportAuditLog, GetActivityFeed, GetAuditLog, GetEvent},
     pages,
 };
 use domain::{
@@ -92,6 +92,9 @@ pub struct AuditArgs {
     /// Show one event with its data
     #[arg(long, value_name = "SEQ", conflicts_with_all = ["review", "actor", "kind", "project", "since", "until", "oldest"])]
     event: Option<u64>,
+    /// Write every matching event as one line of JSON
+    #[arg(long, conflicts_with_all = ["event", "limit", "cursor", "json"])]
+    jsonl: bool,
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
@@ -105,6 +108,9 @@ pub(crate) async fn audit(args: AuditArgs) -> Result<(), CliError> {
     }
     let order = Some(if args.oldest { EventOrder::Oldest } else { EventOrder::Newest });
     let request = AuditRequest { order, ..args.filter.request()? };
+    if args.jsonl {
+        return client.download::<ExportAuditLog>(&request, terminal::write_raw).await;
+    }
     let fetch =
         async |cursor, limit| client.execute::<GetAuditLog>(&AuditRequest { cursor, limit, ..request.clone() }).await;
     let log =

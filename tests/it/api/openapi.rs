@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 const OPERATORS_PAGES: &[&str] = &[
     "list_approvals",
     "get_approval",
+    "export_audit_log",
     "get_event",
     "get_daily_stats",
     "get_config",

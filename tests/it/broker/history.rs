@@ -283,6 +283,32 @@ async fn one_event_has_all_its_data() {
 }
 
 #[tokio::test]
+async fn the_audit_log_is_written_into_a_file_line_by_line() {
+    let web = Repo::new();
+    let broker = TestBroker::with_settings(&format!("[projects.web]\npath = {:?}\n", web.path())).await;
+    let client = broker.client();
+    full_life(&client, json!({ "project": "web" })).await;
+    full_life(&client, json!({})).await;
+    let lines = |text: &str| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
+    let rest = broker.rest();
+    let file = rest.get("/api/v1/audit/export").await;
+    assert_eq!(file.status, 200);
+    assert_eq!(lines(&file.text), all(&client, "get_audit_log", json!({})).await);
+    assert_eq!(file.header("content-disposition"), Some("attachment; filename=\"audit.jsonl\""));
+    let some = rest.get("/api/v1/audit/export?kind=claimed&kind=closed&order=oldest&review_id=R-1").await;
+    assert_eq!(seqs(&lines(&some.text)), [2, 4, 9, 11]);
+    assert_eq!(rest.get("/api/v1/audit/export?kind=crash_loop").await.text, "");
+    rest.get("/api/v1/audit/export?since=soon").await.refused(422, "invalid_argument");
+    rest.get("/api/v1/audit/export?limit=3").await.refused(400, "invalid_params");
+    let secret = create_token(broker.home(), "operator", "boss", &["--project", "web"]).await;
+    let bound = broker.rest().with_token(&secret).get("/api/v1/audit/export").await;
+    assert_eq!(seqs(&lines(&bound.text)), (1..=11).rev().collect::<Vec<_>>());
+    let printed = run(&broker, &["audit", "--jsonl", "--oldest", "--kind", "claimed,closed"]).await;
+    assert_eq!(seqs(&lines(&String::from_utf8(printed.stdout).unwrap())), [2, 4, 9, 11, 13, 15, 20, 22]);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn statistics_by_day_are_in_short_and_name_personas_on_request() {
     let broker = TestBroker::start().await;
     let client = broker.client();

@@ -2239,6 +2239,23 @@ export type Operations = {
     /** The end of the period, in the format of since. Exclusive. */
     until?: string | undefined;
   }; answer: AuditResponse };
+  /** The audit log as a file */
+  export_audit_log: { args: {
+    /** Only events caused by this actor, spelled as in the log. */
+    actor?: string | undefined;
+    /** Only events of these kinds. */
+    kind?: EventKind[] | undefined;
+    /** Which events come first. Default "newest". */
+    order?: EventOrder | undefined;
+    /** Only this project. */
+    project?: string | undefined;
+    /** Only this review: its id, its number, or a unique prefix of the id. */
+    review_id?: string | undefined;
+    /** The start of the period: a time (RFC 3339, or a date, in UTC) or an age (30m, 24h, 7d). */
+    since?: string | undefined;
+    /** The end of the period, in the format of since. Exclusive. */
+    until?: string | undefined;
+  }; answer: string };
   /** An event of the log */
   get_event: { args: {
     /** The sequence number in the log. */
@@ -3039,6 +3056,7 @@ export const operations = {
   get_actors: ["GET", "/api/v1/actors"],
   list_approvals: ["GET", "/api/v1/approvals"],
   get_audit_log: ["GET", "/api/v1/audit"],
+  export_audit_log: ["GET", "/api/v1/audit/export"],
   get_event: ["GET", "/api/v1/audit/{seq}"],
   get_config: ["GET", "/api/v1/config"],
   list_issues: ["GET", "/api/v1/issues"],

@@ -7,6 +7,7 @@ import { Failure } from "../../ui/Failure";
 import { Page } from "../../ui/Page";
 import { Pill } from "../../ui/Pill";
 import { SkeletonRows } from "../../ui/Skeleton";
+import { Download } from "./Download";
 import { LogFilters } from "./LogFilters";
 import { LogTable } from "./LogTable";
 import { filterOf, hasFilters, kindsOf, type LogSearch, viewOf, withoutFilters } from "./search";
@@ -24,7 +25,7 @@ export function ActivityPage() {
   const { list, rows, searchedTo, newWords, showNew } = useLog(view, filterOf(search), from, table);
   const opened = useOpened(from);
   return (
-    <Page title="Activity" cli={cliLine(search)}>
+    <Page title="Activity" cli={cliLine(search)} actions={<Download search={search} />}>
       <div className="flex flex-wrap items-center gap-2">
         <ViewSwitch search={search} onChange={setSearch} />
         <LogFilters search={search} onChange={setSearch} rows={rows} />

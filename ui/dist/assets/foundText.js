@@ -1,0 +1,1 @@
+function e(e){let t={review:e.number};return e.issue_id===void 0?{params:t,search:e.kind===`review`?{}:{tab:`conversation`}}:{params:t,search:{finding:e.issue_id}}}var t={review:`review`,finding:`issue`,message:`message`,verdict:`verdict`};function n(e){return e.map(({text:e})=>e).join(``)}export{e as n,n as r,t};
