@@ -67,18 +67,15 @@ function firstPage(data: InfiniteData<unknown> | undefined): InfiniteData<unknow
   return data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) };
 }
 
-/** The first groups, except those that were closed, and those that were opened. */
+/** The groups that were opened, and the first ones that were not closed. */
 function useOpenGroups(search: IssuesSearch, names: readonly string[]) {
   const text = JSON.stringify(search);
-  const [state, setState] = useState({ text, toggled: new Set<string>() });
-  const toggled = state.text === text ? state.toggled : new Set<string>();
+  const [state, setState] = useState({ text, chosen: new Map<string, boolean>() });
+  const chosen = state.text === text ? state.chosen : new Map<string, boolean>();
+  const isOpen = (name: string) => chosen.get(name) ?? names.indexOf(name) < OPEN_FIRST;
   return {
-    names: names.filter((name, index) => index < OPEN_FIRST !== toggled.has(name)),
-    toggle: (name: string) => {
-      const next = new Set(toggled);
-      if (!next.delete(name)) next.add(name);
-      setState({ text, toggled: next });
-    },
+    names: names.filter(isOpen),
+    toggle: (name: string) => setState({ text, chosen: new Map(chosen).set(name, !isOpen(name)) }),
   };
 }
 
