@@ -29,6 +29,6 @@ async fn is_in_use(broker: &Broker) -> bool {
     else {
         return true;
     };
-    let will_start = pool.state != PoolState::Disabled && !queue.is_empty();
+    let will_start = !matches!(pool.state, PoolState::Disabled | PoolState::Paused) && !queue.is_empty();
     deadline.is_some() || !pool.live.is_empty() || will_start
 }

@@ -19,6 +19,7 @@ mod proposal_files;
 mod proposals;
 mod review_lists;
 mod review_view;
+mod reviewer_logs;
 mod reviewer_pool;
 mod reviews;
 mod search;
@@ -32,6 +33,7 @@ pub(crate) use error::CallError;
 pub(crate) use exports::Export;
 pub use introspection::ConfigView;
 pub(crate) use proposals::{FullCounterPatch, FullDiff};
+pub(crate) use reviewer_logs::FollowedLog;
 
 use crate::{broker_info::BrokerIdentity, project_registry::ProjectRegistry, trace_id::TraceId, webhooks::Webhooks};
 use actors::{Broker, BrokerError, Caller, Wait, credentials::Scope, metrics::Outcome};
@@ -40,6 +42,7 @@ use api::{
     decode::{self, Malformed},
     description_placeholders::Placeholders,
     operation as op,
+    reviewer_pool::ReviewerLogResponse,
     reviews::ReviewStatusResponse,
 };
 use axum::http::HeaderValue;
@@ -191,6 +194,21 @@ impl Service {
         let work = async {
             call.authz.check_role(call.operation)?;
             proposals::counter_patch(&call, decode_request::<op::GetProposal>(arguments)?).await
+        };
+        run_logged(&call, work, std::future::pending()).await
+    }
+
+    /// Opens the log of a reviewer for following, and reads its first part.
+    pub(crate) async fn follow_log(
+        &self,
+        arguments: Map<String, Value>,
+        context: CallContext<'_>,
+    ) -> Result<(FollowedLog, ReviewerLogResponse), CallError> {
+        let review = OnceLock::new();
+        let call = self.begin(OperationId::GetReviewerLogs, context, &review);
+        let work = async {
+            call.authz.check_role(call.operation)?;
+            reviewer_logs::follow(&call, decode_request::<op::GetReviewerLogs>(arguments)?).await
         };
         run_logged(&call, work, std::future::pending()).await
     }
@@ -460,7 +478,9 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::RegisterProject => run!(RegisterProject, projects::register),
         OperationId::RemoveProject => run!(RemoveProject, projects::remove),
         OperationId::GetWhoami => run!(GetWhoami, sign_in::whoami),
-        OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_pool::log),
+        OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_logs::read),
+        OperationId::ControlPool => run!(ControlPool, reviewer_pool::control),
+        OperationId::StopReviewers => run!(StopReviewers, reviewer_pool::stop_all),
         OperationId::ListPersonas => run!(ListPersonas, introspection::personas),
         OperationId::GetConfig => run!(GetConfig, introspection::config),
         OperationId::GetActors => run!(GetActors, introspection::actors),

@@ -19,7 +19,7 @@ use crate::{
     metrics::Metrics,
     past_reviews::PastReviews,
     review::CommandOutcome,
-    reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
+    reviewer_pool::{LiveReviewer, PoolControl, PoolMessage, PoolStatus},
     submission::{Changes, Submissions, check_persona_or_person, check_seat_name, verdict_in_message},
     supervisor::SupervisorMessage,
 };
@@ -469,10 +469,27 @@ impl Broker {
         self.0.submissions.conventions(review, content).await
     }
 
-    /// Starts a reviewer for a registered project, within the pool's limits.
-    pub async fn spawn_reviewer(&self, project: Option<String>, by: Option<String>) -> Answer<LiveReviewer> {
+    /// Starts a reviewer for a registered project, within the pool's limits; with a persona only for its seats.
+    pub async fn spawn_reviewer(
+        &self,
+        project: Option<String>,
+        persona: Option<String>,
+        by: Option<String>,
+    ) -> Answer<LiveReviewer> {
         let _call = self.admit()?;
-        self.ask_pool(|reply| PoolMessage::Spawn { project, by, reply }).await
+        self.ask_pool(|reply| PoolMessage::Spawn { project, persona, by, reply }).await
+    }
+
+    /// Stops every live reviewer, at once or after its current review.
+    pub async fn stop_all_reviewers(&self, at_once: bool, by: Option<String>) -> Answer<Vec<LiveReviewer>> {
+        let _call = self.admit()?;
+        self.ask_pool(|reply| PoolMessage::StopAll { at_once, by, reply }).await
+    }
+
+    /// Pauses or resumes the pool, or changes how many reviewers it runs at once.
+    pub async fn control_pool(&self, change: PoolControl, by: Option<String>) -> Answer<PoolStatus> {
+        let _call = self.admit()?;
+        self.ask_pool(|reply| PoolMessage::Control { change, by, reply }).await
     }
 
     /// Stops a live reviewer, at once or after its current review.

@@ -67,8 +67,12 @@ pub enum BrokerError {
     ShuttingDown,
     #[error("the pool of reviewers is off; set pool.enabled = true and restart the broker")]
     PoolDisabled,
+    #[error("the pool is paused and starts no reviewer; resume it first (`countersign reviewer resume`)")]
+    PoolPaused,
     #[error("the pool is full: {max_size} reviewers live (pool.max_size)")]
     PoolFull { max_size: usize },
+    #[error("persona: {why}")]
+    NotSpawnable { why: String, allowed: Vec<String> },
     #[error("the last reviewer was started a moment ago (pool.cooldown); try again in {ms} ms")]
     CoolingDown { ms: u64 },
     #[error("no reviewer can be started: {why}")]

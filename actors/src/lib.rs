@@ -51,6 +51,7 @@ use domain::{
 use gateway::Reviews;
 use lease_wakeups::DeadlineWatermark;
 use mailbox::{ActorSlot, Mailbox};
+use reviewer_pool::PoolLimit;
 use revocations::RevocationFeed;
 use std::{sync::Arc, time::Duration};
 use submission::Submissions;
@@ -86,6 +87,8 @@ pub(crate) struct Shared {
     pub(crate) revocations: RevocationFeed,
     pub(crate) metrics: metrics::Metrics,
     pub(crate) live_snapshots: LiveSnapshots,
+    /// The limit of the pool that an operator has set for this run. It survives a restart of the pool's actor.
+    pub(crate) pool_limit: PoolLimit,
     /// Cancelled when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
 }
@@ -164,6 +167,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         revocations: RevocationFeed::default(),
         metrics,
         live_snapshots: LiveSnapshots::default(),
+        pool_limit: PoolLimit::default(),
         closing,
     });
     let reviews = Reviews { shared: Arc::clone(&shared), gateway: Arc::default() };

@@ -10,6 +10,7 @@
 //! ```
 
 mod assigned_seat;
+mod control;
 mod dedicated;
 mod exited_reviewers;
 mod idle_dedicated_reviewers;
@@ -24,6 +25,8 @@ mod scaler;
 mod spawn_health;
 mod spawn_plan;
 
+pub use control::PoolControl;
+pub(crate) use control::PoolLimit;
 pub use reviewer_registry::{LiveReviewer, PoolStatus};
 
 use crate::{
@@ -53,7 +56,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use store::{EventRecord, Feed, LogFollower, ProcessIdentity, ReviewerRow, SeatRow};
+use store::{EventRecord, Feed, LogFollower, PoolPause, ProcessIdentity, ReviewerRow, SeatRow};
 use tokio::{sync::oneshot, time::Instant};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -126,8 +129,9 @@ type Reply<T> = oneshot::Sender<Result<T, BrokerError>>;
 
 /// Messages handled by the [`ReviewerPool`].
 pub(crate) enum PoolMessage {
-    /// The processes and claims of an earlier run are cleaned up; `reviewers` are its reviewers.
-    CleanedUp { reviewers: Vec<String> },
+    /// The processes and claims of an earlier run are cleaned up; `reviewers` are its reviewers. `pause`: the pool is still
+    /// paused.
+    CleanedUp { reviewers: Vec<String>, pause: Option<PoolPause> },
     /// Time has passed: decide again how many reviewers are needed.
     Rescale,
     /// New records of the log. `applied` asks for the next page.
@@ -136,10 +140,14 @@ pub(crate) enum PoolMessage {
     Started { id: String, process: ProcessIdentity },
     /// The process of a reviewer and everything it started has exited.
     Exited { id: String, exit: Exit },
-    /// An operator asks for one more reviewer.
-    Spawn { project: Option<String>, by: Option<String>, reply: Reply<LiveReviewer> },
+    /// An operator asks for one more reviewer, bound to `persona` if one is named.
+    Spawn { project: Option<String>, persona: Option<String>, by: Option<String>, reply: Reply<LiveReviewer> },
     /// An operator stops a reviewer; `at_once` does not let it finish its review.
     Stop { id: String, at_once: bool, by: Option<String>, reply: Reply<LiveReviewer> },
+    /// An operator stops every live reviewer.
+    StopAll { at_once: bool, by: Option<String>, reply: Reply<Vec<LiveReviewer>> },
+    /// An operator pauses or resumes the pool, or changes its size.
+    Control { change: PoolControl, by: Option<String>, reply: Reply<PoolStatus> },
     /// Asks for the state of the pool and its reviewers.
     Status { reply: Reply<PoolStatus> },
     /// The broker shuts down.
@@ -167,6 +175,8 @@ pub(crate) struct State {
     /// Seats whose own reviewer waits until the pool has room for it.
     queued_seats: Vec<SeatRow>,
     last_spawn: Option<Tick>,
+    /// An operator has paused the pool: it starts no reviewer.
+    pause: Option<PoolPause>,
     /// Ids of reviewers that have exited. A call of theirs may still be in flight.
     gone: HashSet<String>,
     cleaned_up: bool,
@@ -216,7 +226,8 @@ impl Actor for ReviewerPool {
             let work = async {
                 tokio::time::sleep(start_delay).await;
                 let reviewers = exited_reviewers::clean_up(&reviews).await;
-                mailbox.send(PoolMessage::CleanedUp { reviewers });
+                let pause = control::find_pause(reader).await;
+                mailbox.send(PoolMessage::CleanedUp { reviewers, pause });
                 // Even if the pool is disabled now, a reservation may be made for a reviewer of an earlier run.
                 if enabled || reader.has_reviewers().await.unwrap_or(true) {
                     follow_log(LogFollower::new(reader.clone(), &feed, read_to, PAGE_SIZE), &mailbox).await;
@@ -274,8 +285,9 @@ impl ReviewerPool {
 
     async fn handle_message(&self, myself: &ActorRef<PoolMessage>, message: PoolMessage, state: &mut State) {
         match message {
-            PoolMessage::CleanedUp { reviewers } => {
+            PoolMessage::CleanedUp { reviewers, pause } => {
                 state.gone.extend(reviewers);
+                state.pause = pause;
                 state.cleaned_up = true;
                 for message in state.deferred.drain(..) {
                     self.mailbox(myself).send(message);
@@ -307,9 +319,17 @@ impl ReviewerPool {
                     self.rescale(myself, state).await;
                 }
             }
-            PoolMessage::Spawn { .. } if !state.cleaned_up && !state.stopping => state.deferred.push(message),
-            PoolMessage::Spawn { project, by, reply } => {
-                let _ = reply.send(self.spawn_for_operator(myself, state, project, by).await);
+            PoolMessage::Spawn { .. } | PoolMessage::Control { .. } if !state.cleaned_up && !state.stopping => {
+                state.deferred.push(message)
+            }
+            PoolMessage::Spawn { project, persona, by, reply } => {
+                let _ = reply.send(self.spawn_for_operator(myself, state, project, persona, by).await);
+            }
+            PoolMessage::StopAll { at_once, by, reply } => {
+                let _ = reply.send(self.stop_all_for_operator(myself, state, at_once, by).await);
+            }
+            PoolMessage::Control { change, by, reply } => {
+                let _ = reply.send(self.control(myself, state, change, by).await);
             }
             PoolMessage::Stop { id, at_once, by, reply } => {
                 let _ = reply.send(self.stop_for_operator(myself, state, &id, at_once, by).await);
@@ -332,19 +352,25 @@ impl ReviewerPool {
     /// From memory alone, so that the answer does not wait for the database.
     fn status(&self, state: &State) -> PoolStatus {
         let now = self.now();
-        let (pool_state, message) = match state.health.state(now) {
+        let failure = state.health.state(now);
+        let (pool_state, message) = match &state.pause {
             _ if !self.settings().enabled => {
                 (PoolState::Disabled, Some("set pool.enabled = true to start reviewers on demand".to_owned()))
             }
             _ if !state.cleaned_up => (PoolState::Starting, None),
-            Some((failing, message)) => (failing, Some(message)),
-            None => (PoolState::Ready, None),
+            Some(pause) => (PoolState::Paused, Some(control::describe_pause(pause, failure.map(|(_, why)| why)))),
+            None => match failure {
+                Some((failing, message)) => (failing, Some(message)),
+                None => (PoolState::Ready, None),
+            },
         };
         PoolStatus {
             state: pool_state,
             message,
             runtime: self.settings().runtime.runtime,
-            max_size: self.settings().limits.max_size,
+            max_size: self.max_size(),
+            configured_max_size: self.settings().limits.max_size,
+            pause: state.pause.clone(),
             live: state.reviewers.values().map(|reviewer| reviewer.status(now)).collect(),
             queued_seats: state.queued_seats.clone(),
             last_words: state.health.last_words.clone(),

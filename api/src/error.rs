@@ -179,6 +179,7 @@ error_codes! {
         Draining = "draining",
         NoRepository = "no_repository",
         PoolDisabled = "pool_disabled",
+        PoolPaused = "pool_paused",
         PoolFull = "pool_full";
     408: BodyTimeout = "body_timeout";
     412: VersionMismatch = "version_mismatch";
@@ -203,6 +204,7 @@ error_codes! {
         BadReviewerId = "bad_reviewer_id",
         NoSuchSeat = "no_such_seat",
         PersonaNeeded = "persona_needed",
+        NotSpawnable = "not_spawnable",
         NoFence = "no_fence",
         GenerationNeeded = "generation_needed",
         ReasonNeeded = "reason_needed",

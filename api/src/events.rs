@@ -221,6 +221,19 @@ pub enum EventData {
         /// The operator who asked for a reviewer.
         by: Option<String>,
     },
+    PoolPaused {
+        /// The operator who paused it.
+        by: Option<String>,
+    },
+    PoolResumed {
+        /// The operator who resumed it.
+        by: Option<String>,
+    },
+    PoolLimitChanged {
+        max_size: usize,
+        /// The operator who changed it.
+        by: Option<String>,
+    },
 }
 
 /// An issue that an approval resolved.
@@ -365,6 +378,11 @@ impl From<&PoolEvent> for EventData {
                 last_words: shorten_all(last_words),
             },
             PoolEvent::CrashLoopCleared { by, .. } => Self::CrashLoopCleared { by: by.as_deref().map(shorten) },
+            PoolEvent::PoolPaused { by } => Self::PoolPaused { by: by.as_deref().map(shorten) },
+            PoolEvent::PoolResumed { by } => Self::PoolResumed { by: by.as_deref().map(shorten) },
+            PoolEvent::PoolLimitChanged { max_size, by } => {
+                Self::PoolLimitChanged { max_size: *max_size, by: by.as_deref().map(shorten) }
+            }
         }
     }
 }
@@ -484,6 +502,12 @@ impl Event {
             }
             EventData::CrashLoopCleared { by } => {
                 (format!("the pool starts reviewers again{project}{}", by_whom(by.as_deref())), None)
+            }
+            EventData::PoolPaused { by } => (format!("the pool was paused{}", by_whom(by.as_deref())), None),
+            EventData::PoolResumed { by } => (format!("the pool was resumed{}", by_whom(by.as_deref())), None),
+            EventData::PoolLimitChanged { max_size, by } => {
+                let by = by_whom(by.as_deref());
+                (format!("the pool runs at most {max_size} at once from now on{by}"), None)
             }
         }
     }

@@ -135,6 +135,10 @@ fn texts(route: &Route) -> (&'static str, &'static str) {
             "A counter-patch",
             "The whole counter-patch of a round as text: the latest one, or that of the seat of `persona`. It leads from the base, or with since_round from what that round submitted.",
         ),
+        Format::LogStream => (
+            "Follow the output of a reviewer",
+            "Server-sent events named log, each with a ReviewerLogResponse as data and its `next` as id; the event end with a LogEnd closes the stream, also after the reviewer has ended. Continue with from, or the header Last-Event-ID. With Accept: text/plain only the text.",
+        ),
     }
 }
 
@@ -150,7 +154,9 @@ fn headers(route: &Route, has_etag: bool) -> impl Iterator<Item = Value> {
         .then(|| parameter("header", "If-None-Match", text("The ETag you know: 304 if it has not changed."), false));
     let key = (route.operation == OperationId::CreateReview)
         .then(|| parameter("header", "Idempotency-Key", text("Sets idempotency_key."), false));
-    [if_match, if_none_match, key].into_iter().flatten()
+    let last_event_id = (route.format == Format::LogStream)
+        .then(|| parameter("header", "Last-Event-ID", text("Equal to from, as browsers send it."), false));
+    [if_match, if_none_match, key, last_event_id].into_iter().flatten()
 }
 
 fn parameter(location: &str, name: &str, mut schema: Value, required: bool) -> Value {
@@ -168,6 +174,7 @@ fn responses(route: &Route, schema: &Value, has_etag: bool) -> Value {
         Format::Patch => json!({ "text/x-patch": plain }),
         Format::CounterPatch => json!({ "text/x-diff": plain }),
         Format::Diff => json!({ "application/json": { "schema": schema }, "text/x-diff": plain }),
+        Format::LogStream => json!({ "text/event-stream": plain, "text/plain": plain }),
         Format::Json => json!({ "application/json": { "schema": schema } }),
         Format::Export => {
             let has_format =

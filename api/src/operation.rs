@@ -337,16 +337,14 @@ operations! {
         tool "get_review_stats", "Statistics", Operator, Read,
         GET "/stats" as "get_review_stats",
     }
-    /// Operator: lists the broker's own pool of reviewer processes: its state (ready, backing_off, crash_loop with
-    /// last_words, unavailable with the reason, disabled), the waiting work per project, each running reviewer with its
-    /// reviews and statistics, and the reviewers that ended last.
+    /// Operator: lists the broker's own pool of reviewer processes: its state and why, the waiting work per project, each
+    /// running reviewer with its reviews and statistics, and the reviewers that ended last.
     ListReviewers(reviewer_pool::ListReviewersRequest) -> reviewer_pool::ListReviewersResponse {
         tool "list_reviewers", "List reviewers", Operator, Read,
         GET "/reviewers" as "list_reviewers",
     }
-    /// Operator: starts one more reviewer process for a project (default: the broker's own) within the pool's limits: at
-    /// most pool.max_size at once, and pool.cooldown between two starts. It also ends a crash loop. The pool starts
-    /// reviewers automatically when reviews wait, so this call is rarely needed.
+    /// Operator: starts one more reviewer process for a project within the pool's limits. It also ends a crash loop. The
+    /// pool starts reviewers automatically when reviews wait, so this call is rarely needed.
     SpawnReviewer(reviewer_pool::SpawnReviewerRequest) -> reviewer_pool::Reviewer {
         tool "spawn_reviewer", "Start a reviewer", Operator, Create,
         POST "/reviewers" as "spawn_reviewer",
@@ -443,10 +441,23 @@ operations! {
         rest "whoami", "Who calls", Public, Read,
         GET "/whoami" as "whoami",
     }
-    /// Operator: returns the end of the output of a pool reviewer.
+    /// Operator: returns a part of the output of a pool reviewer: its last lines, or the bytes from an offset on.
     GetReviewerLogs(reviewer_pool::ReviewerLogRequest) -> reviewer_pool::ReviewerLogResponse {
         rest "get_reviewer_logs", "Output of a reviewer", Operator, Read,
         GET "/reviewers/{reviewer_id}/logs" as "get_reviewer_logs",
+        GET "/reviewers/{reviewer_id}/logs/stream" as "follow_reviewer_logs" as LogStream without ["bytes"],
+    }
+    /// Operator: pauses or resumes the pool, or changes how many reviewers run at once. A pause also lasts over restarts of
+    /// the broker; the limit lasts until the broker ends.
+    ControlPool(reviewer_pool::ControlPoolRequest) -> reviewer_pool::ControlPoolResponse {
+        rest "control_pool", "Pause, resume or limit the pool", AllProjectsOperator, Change,
+        PATCH "/reviewers" as "control_pool",
+    }
+    /// Operator: stops all running reviewers, as kill_reviewer does for one. If reviews wait, the pool starts others unless
+    /// it is paused.
+    StopReviewers(reviewer_pool::StopReviewersRequest) -> reviewer_pool::StopReviewersResponse {
+        rest "stop_reviewers", "Stop all reviewers", AllProjectsOperator, Change,
+        DELETE "/reviewers" as "stop_reviewers",
     }
     /// Lists the personas that the settings define.
     ListPersonas(NoArguments) -> introspection::ListPersonasResponse {

@@ -21,13 +21,18 @@ pub struct ListReviewersRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewersResponse {
-    /// disabled, starting, ready, backing_off, crash_loop or unavailable.
+    /// disabled, starting, paused, ready, backing_off, crash_loop or unavailable.
     #[schemars(with = "String")]
     pub state: PoolState,
     /// What the state means, and what to do about it.
     pub message: Option<String>,
     pub runtime: Cow<'static, str>,
+    /// The most reviewers at once.
     pub max_size: usize,
+    /// The setting pool.max_size, if an operator has changed the limit since the broker started.
+    pub configured_max_size: Option<usize>,
+    /// Who paused the pool, and when.
+    pub paused: Option<PoolPause>,
     /// When a reviewer that the broker has not started last called, since the broker runs.
     pub last_reviewer_call_at: Option<Timestamp>,
     /// Pending reviews and free seats by project.
@@ -54,6 +59,62 @@ pub struct ListReviewersResponse {
     /// The last output lines of the last reviewer that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_words: Vec<String>,
+}
+
+/// A pause of the pool. It lasts until an operator ends it, also over a restart of the broker.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct PoolPause {
+    pub since: Timestamp,
+    /// Absent if the operator gave no name.
+    pub by: Option<String>,
+}
+
+/// What changes in the pool. At least one of paused and max_size is needed.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ControlPoolRequest {
+    /// true: no reviewer is started, running ones continue. false: reviewers are started again.
+    pub paused: Option<bool>,
+    /// The most reviewers at once, 1 to 10, until the broker ends. Running ones beyond it are not stopped. The setting
+    /// pool.max_size lasts.
+    #[schemars(range(min = 1, max = 10))]
+    pub max_size: Option<usize>,
+    /// Your name, for the log.
+    pub caller_id: Option<String>,
+}
+
+/// Response of control_pool: the pool after the change.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ControlPoolResponse {
+    /// As in list_reviewers.
+    #[schemars(with = "String")]
+    pub state: PoolState,
+    /// What the state means, and what to do about it.
+    pub message: Option<String>,
+    pub paused: Option<PoolPause>,
+    /// The most reviewers at once.
+    pub max_size: usize,
+    /// The setting pool.max_size: what applies after the next start of the broker.
+    pub configured_max_size: usize,
+    /// Live reviewers, including those that are ending.
+    pub running: usize,
+}
+
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct StopReviewersRequest {
+    /// Stop them now instead of after their current reviews. Default false.
+    pub force: Option<bool>,
+    /// Your name, for the log.
+    pub caller_id: Option<String>,
+}
+
+/// Response of stop_reviewers: the reviewers that are ending.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StopReviewersResponse {
+    pub reviewers: Vec<Reviewer>,
 }
 
 /// The work that waits in one project.
@@ -133,6 +194,10 @@ pub struct Reviewer {
 pub struct SpawnReviewerRequest {
     /// The project to review for. Default: the repository the broker was started in.
     pub project: Option<String>,
+    /// Only for seats of this persona, if it has agents of its own.
+    pub persona: Option<String>,
+    /// Your name.
+    pub caller_id: Option<String>,
 }
 
 #[skip_serializing_none]
@@ -140,8 +205,10 @@ pub struct SpawnReviewerRequest {
 pub struct KillReviewerRequest {
     /// The reviewer's id or its short name (codex-r1).
     pub reviewer_id: String,
-    /// Stop it now instead of after its current review. Default false.
+    /// Default false.
     pub force: Option<bool>,
+    /// Your name.
+    pub caller_id: Option<String>,
 }
 
 #[skip_serializing_none]
@@ -149,19 +216,33 @@ pub struct KillReviewerRequest {
 pub struct ReviewerLogRequest {
     /// The reviewer's id, a prefix of it, or its short name.
     pub reviewer_id: String,
-    /// Number of lines from the end. Default 200.
+    /// Number of lines from the end. Default 200, if there is no `from`.
     #[schemars(range(min = 1, max = 10_000))]
     pub lines: Option<usize>,
+    /// Read from this byte on, counted since the log began; 0 is its beginning. What is not kept any more is skipped.
+    pub from: Option<u64>,
+    /// With `from`: the most bytes of text, 1024 to 1048576. Default 65536.
+    #[schemars(range(min = 1024, max = 1_048_576))]
+    pub bytes: Option<u64>,
 }
 
-/// The end of a reviewer's output.
+/// A part of a reviewer's output: whole lines, as far as possible. A file that continues a full one begins with the line
+/// `--- continues at byte N`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewerLogResponse {
     pub reviewer_id: String,
-    /// Untrusted text, including any control characters the reviewer printed.
+    /// Untrusted text. The broker has escaped its control characters.
     pub text: String,
-    /// Size of the whole log.
-    pub total_bytes: usize,
+    /// The offset of the first byte of `text` since the log began. It is larger than asked for if the beginning was dropped.
+    pub from: u64,
+    /// The offset after `text`. Pass it as `from` to continue.
+    pub next: u64,
+    /// Bytes since the log began.
+    pub total_bytes: u64,
+    /// How many of them, at the beginning, are not kept any more.
+    pub dropped_bytes: u64,
     /// Whether the log holds more than `text`.
     pub truncated: bool,
+    /// The reviewer has ended: nothing follows `total_bytes`.
+    pub ended: bool,
 }

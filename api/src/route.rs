@@ -19,6 +19,8 @@ pub enum Format {
     CounterPatch,
     /// A file to download, sent while it is written. The request or the operation says which encoding it has.
     Export,
+    /// The log of a reviewer as server-sent events, or as text, until the reviewer has ended.
+    LogStream,
 }
 
 /// A REST route of an operation. Names in braces in the path are arguments.

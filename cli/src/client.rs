@@ -2,6 +2,7 @@
 
 pub(crate) mod discovery;
 pub(crate) mod event_stream;
+pub(crate) mod log_stream;
 pub(crate) mod pagination;
 
 use crate::{
@@ -55,6 +56,11 @@ pub struct BrokerArgs {
 }
 
 impl BrokerArgs {
+    /// Whether the user has named a broker by its address.
+    pub(crate) const fn has_url(&self) -> bool {
+        self.url.is_some()
+    }
+
     /// The working folder of the command.
     pub(crate) fn dir(&self) -> anyhow::Result<PathBuf> {
         match &self.config.repo {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use domain::default_panel::MAX_SEATS;
 use domain::diff::FlagKind;
 use domain::persona::{MAX_PERSONA_NAME_CHARS, is_persona_name};
+use domain::reviewer_pool::scaling::MAX_POOL_SIZE;
 
 use crate::validate::{self, Tables};
 use crate::{default_panel, webhooks};
@@ -186,7 +187,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("pool.work_dir", Optional(&FOLDER), OperatorOnly),
     rule("pool.environment", ListOf(&VariableName), OperatorOnly),
     rule("pool.prompt", Optional(&READABLE_FILE), OperatorOnly),
-    rule("pool.max_size", Integer(1, 10), OperatorOnly),
+    rule("pool.max_size", Integer(1, MAX_POOL_SIZE as i64), OperatorOnly),
     rule("pool.ratio", Integer(1, 100), OperatorOnly),
     rule("pool.cooldown", millis(10, HOUR), OperatorOnly),
     rule("pool.idle_after", millis(10, 24 * HOUR), OperatorOnly),

@@ -32,18 +32,28 @@ crate::string_enum! {
         ReviewerTerminated = "reviewer_terminated",
         CrashLoop = "crash_loop",
         CrashLoopCleared = "crash_loop_cleared",
+        PoolPaused = "pool_paused",
+        PoolResumed = "pool_resumed",
+        PoolLimitChanged = "pool_limit_changed",
     }
 }
 
 impl EventKind {
     /// Events of the reviewer pool, which belong to no review.
     pub const fn is_pool_event(self) -> bool {
-        matches!(self, Self::CrashLoop | Self::CrashLoopCleared) || self.is_reviewer_event()
+        self.is_event_of_whole_pool() || self.is_reviewer_event()
     }
 
     /// Kinds listed in the activity feed. The others matter only when debugging.
     pub const fn is_activity(self) -> bool {
         !matches!(self, Self::ReservationEnded | Self::ClaimRenewed) && !self.is_reviewer_event()
+    }
+
+    const fn is_event_of_whole_pool(self) -> bool {
+        matches!(
+            self,
+            Self::CrashLoop | Self::CrashLoopCleared | Self::PoolPaused | Self::PoolResumed | Self::PoolLimitChanged
+        )
     }
 
     const fn is_reviewer_event(self) -> bool {

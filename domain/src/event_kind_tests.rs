@@ -68,6 +68,9 @@ fn each_kind_has_its_topic() {
         (pool("reviewer_terminated", terminated), Topic::ReviewerUpdated),
         (pool("crash_loop", json!({ "project": null, "failures": 5, "last_words": [] })), Topic::Activity),
         (pool("crash_loop_cleared", json!({ "project": null })), Topic::Activity),
+        (pool("pool_paused", json!({})), Topic::Activity),
+        (pool("pool_resumed", json!({ "by": "ann" })), Topic::Activity),
+        (pool("pool_limit_changed", json!({ "max_size": 2 })), Topic::Activity),
     ];
     for (event, topic) in table {
         assert_eq!(event.topic(), topic, "{}", event.kind());

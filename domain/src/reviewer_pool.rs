@@ -2,6 +2,7 @@
 //! events about them in the log. The pool itself is an actor in the `actors` package.
 
 pub mod circuit_breaker;
+pub mod log_continuation;
 pub mod scaling;
 
 use crate::{event_kind::EventKind, ids::ReviewNumber};
@@ -15,6 +16,8 @@ crate::string_enum! {
         Disabled = "disabled",
         /// It still cleans up after an earlier run.
         Starting = "starting",
+        /// An operator has paused it: no reviewer is started until one resumes it.
+        Paused = "paused",
         Ready = "ready",
         /// Reviewers have just failed; the next one starts after a delay.
         BackingOff = "backing_off",
@@ -152,6 +155,24 @@ pub enum PoolEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
+    /// No reviewer is started until the pool is resumed, also after a restart of the broker.
+    PoolPaused {
+        /// The operator who paused it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    PoolResumed {
+        /// The operator who resumed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// Until the broker ends; then the setting applies again.
+    PoolLimitChanged {
+        max_size: usize,
+        /// The operator who changed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
 }
 
 impl PoolEvent {
@@ -172,6 +193,22 @@ impl PoolEvent {
             Self::ReviewerTerminated { .. } => EventKind::ReviewerTerminated,
             Self::CrashLoop { .. } => EventKind::CrashLoop,
             Self::CrashLoopCleared { .. } => EventKind::CrashLoopCleared,
+            Self::PoolPaused { .. } => EventKind::PoolPaused,
+            Self::PoolResumed { .. } => EventKind::PoolResumed,
+            Self::PoolLimitChanged { .. } => EventKind::PoolLimitChanged,
+        }
+    }
+
+    /// Who caused it: the reviewer that it is about, or the operator who changed the pool. `None`: the broker.
+    pub fn actor(&self) -> Option<&str> {
+        match self {
+            Self::PoolPaused { by } | Self::PoolResumed { by } | Self::PoolLimitChanged { by, .. } => by.as_deref(),
+            Self::ReviewerSpawned { .. }
+            | Self::ReviewerRetried { .. }
+            | Self::ReviewerDraining { .. }
+            | Self::ReviewerTerminated { .. }
+            | Self::CrashLoop { .. }
+            | Self::CrashLoopCleared { .. } => self.reviewer(),
         }
     }
 
@@ -182,7 +219,11 @@ impl PoolEvent {
             | Self::ReviewerRetried { reviewer, .. }
             | Self::ReviewerDraining { reviewer, .. }
             | Self::ReviewerTerminated { reviewer, .. } => Some(reviewer),
-            Self::CrashLoop { .. } | Self::CrashLoopCleared { .. } => None,
+            Self::CrashLoop { .. }
+            | Self::CrashLoopCleared { .. }
+            | Self::PoolPaused { .. }
+            | Self::PoolResumed { .. }
+            | Self::PoolLimitChanged { .. } => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod diff_download;
 mod export_download;
+mod log_stream;
 pub(super) mod response;
 
 pub use api::openapi::document;
@@ -21,6 +22,7 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 use diff_download::LargeBodies;
+use log_stream::LogStreams;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -29,6 +31,7 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(super) struct Api {
     service: Service,
     large_bodies: LargeBodies,
+    log_streams: LogStreams,
 }
 
 /// A decoded request.
@@ -53,7 +56,7 @@ impl ApiRequest {
 
 impl Api {
     pub(super) fn new(service: Service) -> Self {
-        Self { service, large_bodies: LargeBodies::default() }
+        Self { service, large_bodies: LargeBodies::default(), log_streams: LogStreams::default() }
     }
 
     async fn serve(&self, route: &'static Route, path: PathArguments, request: Request) -> Response {
@@ -88,6 +91,7 @@ impl Api {
             Format::Patch => self.patch(request).await,
             Format::CounterPatch => self.counter_patch(request).await,
             Format::Export => self.export(request).await,
+            Format::LogStream => self.follow_log(request).await,
         }
     }
 

@@ -65,6 +65,10 @@ impl<'a> Authorization<'a> {
         let Some(caller) = self.caller else { return Ok(()) };
         let role = operation.role();
         if role.allows(caller.authority) {
+            if role == RequiredRole::AllProjectsOperator && caller.scope != Scope::All {
+                let error = format!("{} requires a token for all projects; yours is for one", operation.name());
+                return Err(ErrorBody::new(ErrorCode::WrongProject, error));
+            }
             return Ok(());
         }
         let allowed: Vec<_> = Authority::ALL.iter().filter(|one| role.allows(**one)).map(|one| one.as_str()).collect();

@@ -105,10 +105,12 @@ fn details(error: &BrokerError) -> Value {
         BrokerError::FlaggedDiff { flags } => json!({ "refused_flags": flags }),
         BrokerError::NoSuchRound { last, .. } => json!({ "field": "round", "last": last }),
         BrokerError::PoolFull { max_size } => json!({ "limit": max_size }),
+        BrokerError::NotSpawnable { allowed, .. } => json!({ "field": "persona", "allowed": allowed }),
         BrokerError::CoolingDown { ms } => json!({ "retry_after_ms": ms }),
         BrokerError::UnknownReviewer { known, .. } => json!({ "field": "reviewer_id", "allowed": known }),
         BrokerError::NoRepository
         | BrokerError::PoolDisabled
+        | BrokerError::PoolPaused
         | BrokerError::PoolUnavailable { .. }
         | BrokerError::CheckFailed { .. }
         | BrokerError::Busy { .. }

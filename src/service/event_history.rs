@@ -139,9 +139,11 @@ impl AuditFacts {
             }
             EventData::ReviewerSpawned { by, pid, .. } => Self { by: by.clone(), pid: *pid, ..Self::default() },
             EventData::ReviewerRetried { pid, .. } => Self { pid: *pid, ..Self::default() },
-            EventData::ReviewerDraining { by, .. } | EventData::CrashLoopCleared { by } => {
-                Self { by: by.clone(), ..Self::default() }
-            }
+            EventData::ReviewerDraining { by, .. }
+            | EventData::CrashLoopCleared { by }
+            | EventData::PoolPaused { by }
+            | EventData::PoolResumed { by }
+            | EventData::PoolLimitChanged { by, .. } => Self { by: by.clone(), ..Self::default() },
             EventData::ReviewerTerminated { by, pid, verdicts, .. } => {
                 Self { by: by.clone(), pid: *pid, verdicts: *verdicts, ..Self::default() }
             }

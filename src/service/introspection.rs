@@ -1,8 +1,11 @@
 //! Reads personas, settings and the actor tree for an operator.
 
 use super::{Call, error::CallError};
-use actors::actor_tree_report::MAX_LISTED_REVIEWS;
-use api::introspection::{Actors, Config, ConfigFile, ListPersonasResponse, OpenApi, Persona, Setting, SettingLayer};
+use actors::actor_tree_report::{MAX_LISTED_REVIEWS, Node};
+use api::introspection::{
+    ActorNode, Actors, CallCounters, Config, ConfigFile, ListPersonasResponse, OpenApi, Persona, Setting, SettingLayer,
+    StoreCounters,
+};
 use api::operation::NoArguments;
 use config::{Loaded, Origin, default_settings};
 use domain::persona;
@@ -119,7 +122,20 @@ pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<Config, Ca
 }
 
 pub(super) async fn actors(call: &Call<'_>, _: NoArguments) -> Result<Actors, CallError> {
-    Ok(Actors(object(serde_json::to_value(call.broker.actors(MAX_LISTED_REVIEWS).await?)?)))
+    let tree = call.broker.actors(MAX_LISTED_REVIEWS).await?;
+    let (store, calls) = (tree.store, tree.calls);
+    Ok(Actors {
+        root: actor(tree.root),
+        store: StoreCounters { commits: store.commits, changes: store.changes, waiting: store.waiting },
+        calls: CallCounters { in_flight: calls.in_flight, waiting: calls.waiting },
+        more_reviews: tree.more_reviews,
+    })
+}
+
+fn actor(node: Node) -> ActorNode {
+    let Node { kind, id, state, mailbox, handled, restarts, uptime_ms, last_error, children } = node;
+    let children = children.into_iter().map(actor).collect();
+    ActorNode { kind: kind.into(), id, state, mailbox, handled, restarts, uptime_ms, last_error, children }
 }
 
 pub(super) async fn openapi(_: &Call<'_>, _: NoArguments) -> Result<OpenApi, CallError> {

@@ -1,21 +1,18 @@
-//! Operations that list, start and stop the reviewer processes of the pool, and read their logs.
+//! Operations that list, start and stop the reviewer processes of the pool, and change the pool.
 
 use super::{Call, error::CallError, require_text};
 use actors::{
     BrokerError,
-    credentials::Scope,
-    reviewer_pool::{LiveReviewer, PoolStatus},
+    reviewer_pool::{LiveReviewer, PoolControl, PoolStatus},
 };
 use api::{
-    ErrorBody, ErrorCode,
-    decode::Malformed,
+    ErrorBody,
     reviewer_pool::{
-        KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, QueuedSeat, Reviewer, ReviewerLogRequest,
-        ReviewerLogResponse, SpawnReviewerRequest, Waiting,
+        ControlPoolRequest, ControlPoolResponse, KillReviewerRequest, ListReviewersRequest, ListReviewersResponse,
+        PoolPause, QueuedSeat, Reviewer, SpawnReviewerRequest, StopReviewersRequest, StopReviewersResponse, Waiting,
     },
 };
-use config::reviewer_log_files;
-use domain::reviewer_pool::SessionState;
+use domain::reviewer_pool::{SessionState, scaling::MAX_POOL_SIZE};
 use store::{DedicatedReviewer, ReviewerRow, SeatRow};
 
 /// Ended reviewers on one page of a list.
@@ -23,9 +20,6 @@ const DEFAULT_ENDED: u32 = 20;
 const MAX_ENDED: u32 = 200;
 /// Dedicated reviewers and queued seats in one list.
 const MAX_ROWS: usize = 100;
-const DEFAULT_LOG_LINES: usize = 200;
-const MAX_LOG_LINES: usize = 10_000;
-const MAX_LOG_BYTES: usize = 1 << 20;
 
 pub(super) async fn list(call: &Call<'_>, request: ListReviewersRequest) -> Result<ListReviewersResponse, CallError> {
     let limit = request.limit.unwrap_or(DEFAULT_ENDED);
@@ -58,6 +52,8 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewersRequest) -> Resu
         message: if is_limited { None } else { pool.message },
         runtime: pool.runtime.as_str().into(),
         max_size: pool.max_size,
+        configured_max_size: Some(pool.configured_max_size).filter(|configured| *configured != pool.max_size),
+        paused: pool.pause.map(pause),
         last_reviewer_call_at: call.service.reviewers_seen.last_at().map(Into::into),
         waiting: pending
             .into_iter()
@@ -113,14 +109,49 @@ fn queued_seat(seat: &SeatRow) -> QueuedSeat {
 }
 
 /// The reviewers that ended last.
-async fn list_ended(call: &Call<'_>) -> Result<Vec<ReviewerRow>, CallError> {
+pub(super) async fn list_ended(call: &Call<'_>) -> Result<Vec<ReviewerRow>, CallError> {
     Ok(call.broker.reader().list_ended_reviewers(None, DEFAULT_ENDED).await?.0)
 }
 
 pub(super) async fn spawn(call: &Call<'_>, request: SpawnReviewerRequest) -> Result<Reviewer, CallError> {
     let project = call.broker.project_for(request.project.as_deref())?;
     call.authz.check_project(project.as_deref())?;
-    Ok(running(call.broker.spawn_reviewer(project, operator(call)).await?))
+    let by = operator(call, request.caller_id)?;
+    Ok(running(call.broker.spawn_reviewer(project, request.persona, by).await?))
+}
+
+pub(super) async fn control(call: &Call<'_>, request: ControlPoolRequest) -> Result<ControlPoolResponse, CallError> {
+    let ControlPoolRequest { paused, max_size, caller_id } = request;
+    if paused.is_none() && max_size.is_none() {
+        let problem = "give paused, max_size or both; nothing would change";
+        return Err(ErrorBody::invalid("paused", problem).into());
+    }
+    if let Some(max_size) = max_size.filter(|max_size| !(1..=MAX_POOL_SIZE).contains(max_size)) {
+        let problem = format!("is {max_size}; allowed: 1 to {MAX_POOL_SIZE}; paused=true starts no reviewer at all");
+        return Err(ErrorBody::invalid("max_size", &problem).into());
+    }
+    let pool = call.broker.control_pool(PoolControl { paused, max_size }, operator(call, caller_id)?).await?;
+    Ok(ControlPoolResponse {
+        state: pool.state,
+        message: pool.message,
+        paused: pool.pause.map(pause),
+        max_size: pool.max_size,
+        configured_max_size: pool.configured_max_size,
+        running: pool.live.len(),
+    })
+}
+
+fn pause(pause: store::PoolPause) -> PoolPause {
+    PoolPause { since: pause.at.into(), by: pause.by }
+}
+
+pub(super) async fn stop_all(
+    call: &Call<'_>,
+    request: StopReviewersRequest,
+) -> Result<StopReviewersResponse, CallError> {
+    let by = operator(call, request.caller_id)?;
+    let stopped = call.broker.stop_all_reviewers(request.force.unwrap_or(false), by).await?;
+    Ok(StopReviewersResponse { reviewers: stopped.into_iter().map(running).collect() })
 }
 
 pub(super) async fn kill(call: &Call<'_>, request: KillReviewerRequest) -> Result<Reviewer, CallError> {
@@ -144,12 +175,16 @@ pub(super) async fn kill(call: &Call<'_>, request: KillReviewerRequest) -> Resul
         }
     }
     let force = request.force.unwrap_or(false);
-    Ok(running(call.broker.stop_reviewer(given.to_owned(), force, operator(call)).await?))
+    let by = operator(call, request.caller_id)?;
+    Ok(running(call.broker.stop_reviewer(given.to_owned(), force, by).await?))
 }
 
-/// The name of the caller's token, for the log.
-fn operator(call: &Call<'_>) -> Option<String> {
-    call.authz.identity().map(str::to_owned)
+/// The name of the operator, for the log: the given one, else the token's.
+fn operator(call: &Call<'_>, given: Option<String>) -> Result<Option<String>, CallError> {
+    if let Some(given) = &given {
+        require_text("caller_id", given)?;
+    }
+    Ok(call.authz.identity_for("caller_id", given)?)
 }
 
 fn running(live: LiveReviewer) -> Reviewer {
@@ -211,49 +246,4 @@ fn row(row: ReviewerRow) -> Reviewer {
         exit,
         last_words,
     }
-}
-
-pub(super) async fn log(call: &Call<'_>, request: ReviewerLogRequest) -> Result<ReviewerLogResponse, CallError> {
-    let lines = request.lines.unwrap_or(DEFAULT_LOG_LINES);
-    if !(1..=MAX_LOG_LINES).contains(&lines) {
-        return Err(Malformed::new("lines", format!("expected 1 to {MAX_LOG_LINES}")).into());
-    }
-    let name = request.reviewer_id;
-    let own = own_reviewer(call, &name).await?;
-    let folder = call.service.config.logs_folder().to_owned();
-    let reading = tokio::task::spawn_blocking(move || {
-        let path = match own {
-            Some(id) => folder.join(format!("{id}.log")),
-            None => reviewer_log_files::find(&folder, &name)?,
-        };
-        let (text, _) = reviewer_log_files::read(&path).ok()?;
-        let end = reviewer_log_files::last_lines(&text, Some(lines));
-        let end = &end[end.len().saturating_sub(MAX_LOG_BYTES)..];
-        Some(ReviewerLogResponse {
-            reviewer_id: path.file_stem()?.to_string_lossy().into_owned(),
-            text: String::from_utf8_lossy(end).into_owned(),
-            total_bytes: text.len(),
-            truncated: end.len() < text.len(),
-        })
-    });
-    let missing = || ErrorBody::new(ErrorCode::NoLog, "there is no log of this reviewer");
-    Ok(reading.await.map_err(|_| CallError::Internal)?.ok_or_else(missing)?)
-}
-
-/// The id of the reviewer, if the token is limited to one project: it may read only logs of reviewers that are known
-/// to work for its project, by their ids, because short names are reused. `None`: any reviewer.
-async fn own_reviewer(call: &Call<'_>, name: &str) -> Result<Option<String>, CallError> {
-    let Some(scope @ Scope::Project(_)) = call.authz.scope() else { return Ok(None) };
-    let (pool, mut ended) = (call.broker.pool_status().await?, list_ended(call).await?);
-    ended.extend(call.broker.reader().list_dedicated_reviewers().await?.into_iter().map(|waiting| waiting.row));
-    let (own, others): (Vec<_>, Vec<_>) =
-        (pool.live.iter().map(|live| &live.row).chain(&ended)).partition(|row| scope.allows(row.project.as_deref()));
-    if let Some(row) = own.iter().find(|row| row.is_called(name)) {
-        return Ok(Some(row.id.clone()));
-    }
-    if let Some(row) = others.iter().find(|row| row.is_called(name)) {
-        call.authz.check_project(row.project.as_deref())?;
-    }
-    let known = own.iter().filter(|row| row.end.is_none()).map(|row| row.id.clone()).collect();
-    Err(BrokerError::UnknownReviewer { given: name.to_owned(), known }.into())
 }

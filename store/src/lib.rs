@@ -22,9 +22,9 @@ pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use query_types::{
     BrowserSession, CounterPatchRow, DedicatedReviewer, EventFilter, FindingDetails, FindingFilter, FindingGroup,
-    FindingGroups, FindingOrder, FoundText, FreeSeat, ListOrder, ListedDetails, ListedFinding, Page, ProcessIdentity,
-    ProjectQueue, ReviewCounts, ReviewFilter, ReviewSearch, ReviewerEnd, ReviewerRow, ReviewerSession, ReviewerWork,
-    RoundRow, SeatRow, SessionTotals, StatsPeriod, TextQuery, WaitingReview, WebhookRow,
+    FindingGroups, FindingOrder, FoundText, FreeSeat, ListOrder, ListedDetails, ListedFinding, Page, PoolPause,
+    ProcessIdentity, ProjectQueue, ReviewCounts, ReviewFilter, ReviewSearch, ReviewerEnd, ReviewerRow, ReviewerSession,
+    ReviewerWork, RoundRow, SeatRow, SessionTotals, StatsPeriod, TextQuery, WaitingReview, WebhookRow,
 };
 pub use receipts::{NewReceipt, Receipts};
 pub use sqlite::{IndexBatch, MAX_SEARCHED_FINDINGS, Reader, Writer, WriterThread, migrate};

@@ -404,6 +404,14 @@ pub struct DedicatedReviewer {
     pub branch: Option<String>,
 }
 
+/// The pool is paused: no reviewer is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolPause {
+    pub at: Timestamp,
+    /// The operator who paused it.
+    pub by: Option<String>,
+}
+
 /// A seat that waits for a reviewer of its own. Sorts in the order of the queue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FreeSeat {

@@ -1,9 +1,13 @@
 /** Texts of agents stay texts, whatever they contain and in whichever field they arrive. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import type { Broker } from "./broker";
 import { expect, test } from "./fixtures";
 import { HOSTILE_LINES, HOSTILE_TEXT, HOSTILE_TEXTS } from "./hostile";
 import { open } from "./pages";
+import { poolOf, untilPool } from "./pool";
 
 /** Characters that hide or reorder text. */
 const HIDDEN = /(?![\t\n\r])[\p{Cc}\u200b\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
@@ -68,6 +72,33 @@ test("addresses", async ({ broker, page, faults }) => {
     await open(page, broker.url(path));
     await expectInert(page);
   }
+});
+
+test.describe("the output of a reviewer", () => {
+  // Its program has to fit into a setting, so the text is in a file.
+  const folder = mkdtempSync(join(tmpdir(), "countersign-hostile-"));
+  const file = join(folder, "text");
+  writeFileSync(file, HOSTILE_TEXT);
+  test.afterAll(() => rmSync(folder, { recursive: true }));
+  const command = ["sh", "-c", `cat '${file}'; cat '${file}' >&2; exit 3`];
+  test.use({ brokerOptions: { settings: poolOf(command, "max_failures = 1") } });
+
+  test("in its log, its last words and the tree of actors", async ({ broker, page }) => {
+    await broker.agent("builder").propose("Waits in vain");
+    await untilPool(broker, ({ state }) => state === "crash_loop");
+    const reviewer = (await broker.call("list_reviewers", {})).ended[0]?.reviewer_id ?? "";
+    for (const path of ["/", "/r", "/pool", `/pool/${reviewer}`, "/actors"]) {
+      await open(page, broker.url(path));
+      for (const fold of await page.getByRole("button", { name: "Its last words" }).all()) await fold.click();
+      await expectInert(page);
+    }
+    await open(page, broker.url(`/pool/${reviewer}?q=attacked`));
+    // Colours are understood, everything else stays text.
+    const log = page.getByRole("log");
+    await expect(log.getByText("red", { exact: true }).first()).toHaveClass(/text-bad/);
+    await expect(log).toContainText("]8;;javascript:window.attacked=1");
+    await expectInert(page);
+  });
 });
 
 async function expectInert(page: Page) {

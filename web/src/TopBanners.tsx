@@ -21,8 +21,8 @@ export function TopBanners() {
       <UpdatedBanner />
       <DatabaseBanner />
       {!isSigningIn && <ConnectionBanner />}
-      {/* The inbox tells it as its first item. */}
-      {!isSigningIn && pathname !== "/" && <PoolBanner />}
+      {/* The inbox tells it as its first item, and the page of the reviewers says more. */}
+      {!isSigningIn && pathname !== "/" && pathname !== "/pool" && <PoolBanner />}
     </section>
   );
 }

@@ -55,6 +55,14 @@ export const cliLines = {
   projectRemove: (name: string) => `countersign project remove ${quoted(name)}`,
   webhooksList: () => "countersign webhooks list",
   webhooksRedeliver: (name: string) => `countersign webhooks redeliver ${quoted(name)} --all`,
+  reviewerLogs: (reviewer: string) => `countersign reviewer logs ${quoted(reviewer)} --follow`,
+  reviewerSpawn: () => "countersign reviewer spawn --persona security",
+  reviewerPause: () => "countersign reviewer pause",
+  reviewerResume: () => "countersign reviewer resume",
+  reviewerLimit: (size: number) => `countersign reviewer limit ${size}`,
+  reviewerStopAll: () => "countersign reviewer stop --all",
+  reviewerStop: (reviewer: string) => `countersign reviewer stop ${quoted(reviewer)}`,
+  actors: () => "countersign actors",
   tokenList: () => "countersign token list",
 };
 
@@ -109,5 +117,13 @@ export const examples: readonly string[] = [
   cliLines.projectRemove("my app"),
   cliLines.webhooksList(),
   cliLines.webhooksRedeliver("ci"),
+  cliLines.reviewerLogs("codex-r1"),
+  cliLines.reviewerSpawn(),
+  cliLines.reviewerPause(),
+  cliLines.reviewerResume(),
+  cliLines.reviewerLimit(2),
+  cliLines.reviewerStopAll(),
+  cliLines.reviewerStop("codex-r1"),
+  cliLines.actors(),
   cliLines.tokenList(),
 ];

@@ -16,6 +16,8 @@ export const destinations = [
   { to: "/", label: "Inbox", action: "goInbox", group: "reviews", isFirst: true },
   { to: "/r", label: "Reviews", action: "goReviews", group: "reviews", isFirst: true },
   { to: "/i", label: "Issues", action: "goIssues", group: "reviews" },
+  { to: "/pool", label: "Reviewers", action: "goPool", group: "broker" },
+  { to: "/actors", label: "Actors", action: "goActors", group: "broker" },
   { to: "/log", label: "Activity", action: "goLog", group: "broker" },
   { to: "/stats", label: "Stats", action: "goStats", group: "broker" },
   { to: "/settings", label: "Settings", action: "goSettings", group: "broker" },

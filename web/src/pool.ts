@@ -17,7 +17,7 @@ export const pool = () =>
   });
 
 function isSettled(data: Pool | undefined): boolean {
-  return data === undefined || data.state === "ready" || data.state === "disabled";
+  return data === undefined || data.state === "ready" || data.state === "disabled" || data.state === "paused";
 }
 
 /** Not before the broker has said who asks. */
@@ -50,6 +50,7 @@ const STATES: Record<string, string> = {
   crash_loop: "Reviewers end as soon as they start",
   unavailable: "Reviewers cannot be started",
   backing_off: "The last reviewer failed",
+  paused: "The pool is paused",
 };
 
 /** What is wrong with the pool, in words. `null` if nothing is. */

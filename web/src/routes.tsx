@@ -2,9 +2,11 @@
 import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
 import { App } from "./App";
 import { type LogSearch, parseLogSearch } from "./features/activity/search";
+import { type ActorsSearch, parseActorsSearch } from "./features/actors/search";
 import { type ApiDocsSearch, parseApiDocsSearch } from "./features/apiDocs/search";
 import { InboxPage } from "./features/inbox/InboxPage";
 import { type IssuesSearch, parseIssuesSearch } from "./features/issues/search";
+import { parseReviewerLogSearch, type ReviewerLogSearch } from "./features/pool/search";
 import { parseReviewSearch, type ReviewSearch } from "./features/review/search";
 import { parseReviewsSearch, type ReviewsSearch } from "./features/reviews/search";
 import { parseTextSearch, type TextSearch } from "./features/search/search";
@@ -65,6 +67,26 @@ const textSearch = createRoute({
   component: lazyRouteComponent(() => import("./features/search/SearchPage"), "SearchPage"),
 });
 
+const pool = createRoute({
+  getParentRoute: () => root,
+  path: "/pool",
+  component: lazyRouteComponent(() => import("./features/pool/PoolPage"), "PoolPage"),
+});
+
+const reviewerLog = createRoute({
+  getParentRoute: () => root,
+  path: "/pool/$reviewer",
+  validateSearch: (search): ReviewerLogSearch => parseReviewerLogSearch(search),
+  component: lazyRouteComponent(() => import("./features/pool/LogPage"), "LogPage"),
+});
+
+const actors = createRoute({
+  getParentRoute: () => root,
+  path: "/actors",
+  validateSearch: (search): ActorsSearch => parseActorsSearch(search),
+  component: lazyRouteComponent(() => import("./features/actors/ActorsPage"), "ActorsPage"),
+});
+
 const preferences = createRoute({
   getParentRoute: () => root,
   path: "/preferences",
@@ -99,6 +121,9 @@ export const router = createRouter({
     review,
     issues,
     textSearch,
+    pool,
+    reviewerLog,
+    actors,
     log,
     stats,
     settings,

@@ -24,7 +24,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use store::{ProcessIdentity, ReviewerRow, ReviewerSession, SeatRow};
+use store::{PoolPause, ProcessIdentity, ReviewerRow, ReviewerSession, SeatRow};
 
 /// What the client has reported so far. The actor of the reviewer writes it, and the pool copies it into the row.
 #[derive(Debug, Default)]
@@ -224,7 +224,12 @@ pub struct PoolStatus {
     /// What the state means and what to do about it.
     pub message: Option<String>,
     pub runtime: Runtime,
+    /// The most live processes.
     pub max_size: usize,
+    /// What the settings say about it.
+    pub configured_max_size: usize,
+    /// An operator has paused it.
+    pub pause: Option<PoolPause>,
     pub live: Vec<LiveReviewer>,
     /// Seats whose own reviewer waits until the pool has room for it.
     pub queued_seats: Vec<SeatRow>,
@@ -239,7 +244,8 @@ impl PoolStatus {
         if !self.queued_seats.is_empty() {
             node.state += &format!(", {} queued", self.queued_seats.len());
         }
-        node.last_error = self.message.clone().filter(|_| self.state != PoolState::Disabled);
+        node.last_error =
+            self.message.clone().filter(|_| !matches!(self.state, PoolState::Disabled | PoolState::Paused));
         node.children = self.live.iter().map(|reviewer| reviewer.node.clone()).collect();
     }
 }

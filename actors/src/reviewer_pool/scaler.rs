@@ -124,9 +124,13 @@ impl ReviewerPool {
         loop {
             let queues: Vec<_> = project_queues.iter().map(|queue| queue.summarize(state)).collect();
             let members: Vec<_> = state.live().map(|reviewer| as_member(reviewer, &project_queues)).collect();
-            let limits = &self.settings().limits;
+            // A paused pool only stops reviewers that are idle or old.
+            let (queues, seats) = match state.pause {
+                Some(_) => (Vec::new(), 0),
+                None => (queues, own_seats.seats.len()),
+            };
             let Decision { spawn, assigned: count, drain, next_check } =
-                scaling::decide(&queues, own_seats.seats.len(), &members, state.last_spawn, limits, self.now());
+                scaling::decide(&queues, seats, &members, state.last_spawn, &self.limits(), self.now());
             for scaling::Drain { id, why } in drain {
                 self.drain(state, &id, why, None).await;
             }
@@ -151,7 +155,7 @@ impl ReviewerPool {
     /// The waiting work of each project that reviewers may be started for: for agents and for reviewers of one seat.
     /// Reads no more reviews than can make a difference.
     async fn read_queues(&self, state: &mut State) -> Result<(Vec<AgentQueue>, SeatQueue), StoreError> {
-        let limits = &self.settings().limits;
+        let limits = self.limits();
         let max_reviews = u64::from(limits.ratio).saturating_mul(limits.max_size as u64).saturating_add(1);
         let (personas, bound) = (self.personas_with_reviewers(), self.personas_with_agents());
         let not_for_all: Vec<_> = personas.iter().chain(&bound).copied().collect();
@@ -258,13 +262,17 @@ impl ReviewerPool {
         myself: &ActorRef<PoolMessage>,
         state: &mut State,
         project: Option<String>,
+        persona: Option<String>,
         by: Option<String>,
     ) -> Result<LiveReviewer, BrokerError> {
-        let limits = &self.settings().limits;
-        let now = self.now();
+        let (limits, now) = (self.limits(), self.now());
+        if let Some(persona) = &persona {
+            self.check_spawnable(persona)?;
+        }
         match state.last_spawn.map(|last| last.plus(limits.cooldown)) {
             _ if !self.settings().enabled => return Err(BrokerError::PoolDisabled),
             _ if state.stopping => return Err(BrokerError::ShuttingDown),
+            _ if state.pause.is_some() => return Err(BrokerError::PoolPaused),
             _ if state.live().count() >= limits.max_size => {
                 return Err(BrokerError::PoolFull { max_size: limits.max_size });
             }
@@ -278,7 +286,7 @@ impl ReviewerPool {
             let _ =
                 self.write(None, Some(PoolEvent::CrashLoopCleared { project: project.clone(), by: by.clone() })).await;
         }
-        let spawn = Spawn { project, persona: None, why: SpawnReason::Operator };
+        let spawn = Spawn { project, persona, why: SpawnReason::Operator };
         let spawned = self.spawn_agent(myself, state, &spawn, by).await;
         // The queue may need more reviewers, which a crash loop had prevented.
         self.rescale_soon(myself, state).await;
@@ -413,7 +421,7 @@ impl ReviewerPool {
             return Ok(());
         }
         let (reader, project) = (&self.shared.reader, project.map(String::as_str));
-        let limit = self.settings().limits.max_size + state.live().count();
+        let limit = self.max_size() + state.live().count();
         let (dedicated, one_shot): (Vec<_>, Vec<_>) =
             allowed.into_iter().partition(|persona| self.has_mode(persona, Mode::Dedicated));
         let mut seats = Vec::new();

@@ -46,6 +46,9 @@ const EMPTY_WAITS: &str = "20";
 /// How many reviewer logs are kept, each with its previous file.
 const MAX_LOGS: usize = 100;
 
+/// How many bytes they may have together. The newest log is always kept.
+const MAX_LOG_BYTES: u64 = 1 << 30;
+
 /// Everything needed to start a reviewer.
 pub(crate) struct SpawnPlan {
     pub(crate) row: ReviewerRow,
@@ -241,9 +244,15 @@ pub(crate) fn remove_old_logs(folder: PathBuf) {
             .filter(|(_, path)| path.extension().is_some_and(|extension| extension == "log"))
             .collect();
         logs.sort_unstable_by(|a, b| b.cmp(a));
-        for (_, log) in logs.into_iter().skip(MAX_LOGS) {
-            let _ = std::fs::remove_file(log.with_extension("log.1"));
-            let _ = std::fs::remove_file(log);
+        let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+        let mut bytes = 0;
+        for (position, (_, log)) in logs.into_iter().enumerate() {
+            let old = log.with_extension("log.1");
+            bytes += size(&log) + size(&old);
+            if position >= MAX_LOGS || (position > 0 && bytes > MAX_LOG_BYTES) {
+                let _ = std::fs::remove_file(old);
+                let _ = std::fs::remove_file(log);
+            }
         }
     });
 }

@@ -6,11 +6,12 @@
 
 mod line_splitter;
 
+use domain::reviewer_pool::log_continuation;
 use line_splitter::{LastLines, LineSplitter, Source};
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -41,7 +42,7 @@ pub struct Caps {
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { log_line: 16 << 10, stdout_line: 256 << 10, log_file: 1 << 20, total: 64 << 20 }
+        Self { log_line: 16 << 10, stdout_line: 256 << 10, log_file: 32 << 20, total: 64 << 20 }
     }
 }
 
@@ -149,12 +150,21 @@ async fn write(file: &mut Option<LogFile>, text: &mut Vec<u8>) {
     }
 }
 
-/// A log file of bounded size. A full file is renamed and replaces the previous one.
+/// A log file of bounded size. A full file is renamed and replaces the previous one, and the next file begins with the
+/// offset at which it continues.
 #[derive(Debug)]
 struct LogFile {
     path: PathBuf,
     cap: u64,
-    open: Option<(File, u64)>,
+    open: Option<OpenFile>,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    size: u64,
+    /// It has no line of a reviewer yet.
+    is_fresh: bool,
 }
 
 impl LogFile {
@@ -162,13 +172,13 @@ impl LogFile {
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let mut rest = lines;
         while !rest.is_empty() {
-            let (mut file, size) = self.open()?;
+            let OpenFile { mut file, size, is_fresh } = self.open()?;
             let room = usize::try_from(self.cap.saturating_sub(size)).unwrap_or(usize::MAX);
-            let (now, later) = rest.split_at(whole_lines(rest, room, size == 0));
+            let (now, later) = rest.split_at(whole_lines(rest, room, is_fresh));
             file.write_all(now)?;
             rest = later;
             if rest.is_empty() {
-                self.open = Some((file, size + now.len() as u64));
+                self.open = Some(OpenFile { file, size: size + now.len() as u64, is_fresh: false });
             } else {
                 fs::rename(&self.path, self.old())?;
             }
@@ -176,15 +186,21 @@ impl LogFile {
         Ok(())
     }
 
-    /// Opens the file, keeping what an earlier run wrote. Returns it with its size.
-    fn open(&mut self) -> io::Result<(File, u64)> {
+    /// Opens the file, keeping what an earlier run wrote.
+    fn open(&mut self) -> io::Result<OpenFile> {
         if let Some(open) = self.open.take() {
             return Ok(open);
         }
-        let file = OpenOptions::new().append(true).create(true).mode(OWNER_ONLY_MODE).open(&self.path)?;
+        let mut file = OpenOptions::new().append(true).create(true).mode(OWNER_ONLY_MODE).open(&self.path)?;
         file.set_permissions(Permissions::from_mode(OWNER_ONLY_MODE))?;
-        let size = file.metadata()?.len();
-        Ok((file, size))
+        let mut size = file.metadata()?.len();
+        let is_fresh = size == 0;
+        if is_fresh && let Some(offset) = end_of(&self.old())? {
+            let line = log_continuation::line(&line_splitter::now(), offset);
+            file.write_all(line.as_bytes())?;
+            size = line.len() as u64;
+        }
+        Ok(OpenFile { file, size, is_fresh })
     }
 
     fn old(&self) -> PathBuf {
@@ -192,6 +208,19 @@ impl LogFile {
         name.push(".1");
         name.into()
     }
+}
+
+/// The offset at which a full file ends, counted from the beginning of the log. `None`: no such file.
+fn end_of(path: &Path) -> io::Result<Option<u64>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let size = file.metadata()?.len();
+    let mut beginning = Vec::new();
+    file.take(log_continuation::MAX_BYTES as u64).read_to_end(&mut beginning)?;
+    Ok(Some(log_continuation::parse(&beginning).unwrap_or(0) + size))
 }
 
 /// How many bytes of complete lines fit into `room`; at least one line if `at_least_one`.

@@ -103,7 +103,13 @@ async fn a_full_log_is_rotated_and_one_old_file_is_kept() {
         scene.stdout.write_all(format!("line {n}\n").as_bytes()).await.unwrap();
     }
     let end = scene.end().await;
-    let kept: Vec<_> = end.old.iter().chain(&end.log).cloned().collect();
+    // Each file says how much was written before it.
+    let [old, log] = [&end.old, &end.log].map(|file| {
+        let offset = file[0].strip_prefix("--- continues at byte ").expect("it continues another file");
+        (offset.parse::<u64>().unwrap(), file[1..].to_vec())
+    });
+    assert_eq!(old.0 + fs::metadata(end.folder.path().join("r1.log.1")).unwrap().len(), log.0);
+    let kept: Vec<_> = old.1.into_iter().chain(log.1).collect();
     let last: Vec<_> = (100 - kept.len()..100).map(|n| format!("out line {n}")).collect();
     assert_eq!(kept, last);
     for name in ["r1.log", "r1.log.1"] {
@@ -111,6 +117,17 @@ async fn a_full_log_is_rotated_and_one_old_file_is_kept() {
         assert!((1..=1000).contains(&size), "{name} has {size} bytes");
     }
     assert_eq!(fs::read_dir(end.folder.path()).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn a_line_that_is_longer_than_a_file_gets_its_own() {
+    let mut scene = Scene::begin(Caps { log_file: 100, ..Caps::default() });
+    for letter in ["a", "b", "c"] {
+        scene.stdout.write_all(format!("{}\n", letter.repeat(300)).as_bytes()).await.unwrap();
+    }
+    let end = scene.end().await;
+    assert_eq!(end.old.last(), Some(&format!("out {}", "b".repeat(300))));
+    assert_eq!(end.log.last(), Some(&format!("out {}", "c".repeat(300))));
 }
 
 #[tokio::test]

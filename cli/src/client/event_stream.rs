@@ -35,7 +35,7 @@ pub(crate) struct EventStream<'a> {
     connection: Option<Connection>,
 }
 
-struct Connection {
+pub(super) struct Connection {
     response: Response,
     buffer: Vec<u8>,
 }
@@ -74,7 +74,7 @@ impl Client {
 impl EventStream<'_> {
     async fn connect(&self) -> Result<Connection, CliError> {
         let response = self.client.open(&EncodedRequest::get("/api/v1/events", &self.query)?).await?;
-        Ok(Connection { response, buffer: Vec::new() })
+        Ok(Connection::new(response))
     }
 
     /// The next event; `None` after the last one if the stream does not follow. A lost connection is opened again. This
@@ -114,8 +114,12 @@ impl EventStream<'_> {
 }
 
 impl Connection {
+    pub(super) const fn new(response: Response) -> Self {
+        Self { response, buffer: Vec::new() }
+    }
+
     /// The data of the next frame. `None` if the connection was lost.
-    async fn next_frame(&mut self) -> Option<Vec<u8>> {
+    pub(super) async fn next_frame(&mut self) -> Option<Vec<u8>> {
         loop {
             while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.buffer.drain(..=end).collect();

@@ -1,35 +1,29 @@
-//! `countersign reviewer`: lists, starts and stops the reviewers of the pool, and prints their logs.
+//! `countersign reviewer`: lists, starts and stops the reviewers of the pool, pauses and limits it, and prints logs.
+
+mod logs;
+
+use logs::LogsArgs;
 
 use crate::{
     CliError,
     client::{
-        BrokerArgs,
+        BrokerArgs, Client,
         pagination::{PageArgs, collect},
     },
     commands::watch_option::print_or_watch,
     completion,
-    config_overrides::ConfigArgs,
+    identity_args::IdentityArgs,
     render::{clipped, cut_note, duration, execute_and_print, table},
-    terminal,
 };
-use anyhow::{Context as _, anyhow};
 use api::{
-    operation::{KillReviewer, ListReviewers, SpawnReviewer},
-    reviewer_pool::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
+    operation::{ControlPool, KillReviewer, ListReviewers, SpawnReviewer, StopReviewers},
+    reviewer_pool::{
+        ControlPoolRequest, ControlPoolResponse, KillReviewerRequest, ListReviewersRequest, ListReviewersResponse,
+        Reviewer, SpawnReviewerRequest, StopReviewersRequest, StopReviewersResponse,
+    },
 };
-use config::reviewer_log_files;
-use domain::text::escape;
-use serde_json::json;
-use std::{
-    fmt::Write as _,
-    fs::{self, File},
-    io::{Read as _, Seek as _, SeekFrom},
-    path::Path,
-    time::Duration,
-};
-
-/// Interval between two reads of a followed file.
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
+use domain::{reviewer_pool::scaling::MAX_POOL_SIZE, text::escape};
+use std::fmt::Write as _;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -48,19 +42,43 @@ pub enum Command {
         /// Project to review for [default: the repository the broker was started in]
         #[arg(long, value_name = "PROJECT", add = completion::projects())]
         project: Option<String>,
+        /// Only for seats of this persona, which has a client or model of its own
+        #[arg(long, value_name = "PERSONA", add = completion::personas())]
+        persona: Option<String>,
         #[command(flatten)]
-        broker: BrokerArgs,
+        caller: IdentityArgs,
     },
     /// Stop a reviewer after its current review; a dedicated reviewer does not come back
     Stop {
         /// Id or short name of the reviewer (codex-r1, security-R-12)
-        #[arg(add = completion::reviewers())]
-        reviewer: String,
+        #[arg(required_unless_present = "all", add = completion::reviewers())]
+        reviewer: Option<String>,
+        /// Stop all running reviewers; the pool starts others if reviews wait, unless it is paused
+        #[arg(long, conflicts_with = "reviewer")]
+        all: bool,
         /// Stop it now; its review returns to the queue
         #[arg(long)]
         force: bool,
         #[command(flatten)]
-        broker: BrokerArgs,
+        caller: IdentityArgs,
+    },
+    /// Start no more reviewers until `resume`, also after a restart of the broker; running ones continue
+    Pause {
+        #[command(flatten)]
+        caller: IdentityArgs,
+    },
+    /// End a pause
+    Resume {
+        #[command(flatten)]
+        caller: IdentityArgs,
+    },
+    /// Change how many reviewers run at once, until the broker ends (pool.max_size is the lasting setting)
+    Limit {
+        /// The most reviewers at once
+        #[arg(value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_POOL_SIZE as i64))]
+        max_size: u16,
+        #[command(flatten)]
+        caller: IdentityArgs,
     },
     /// Print the output of a reviewer
     Logs(LogsArgs),
@@ -78,70 +96,70 @@ pub(crate) async fn run(command: Command) -> Result<(), CliError> {
             };
             print_or_watch(&client, watch, None, render_pool, fetch).await
         }
-        Command::Spawn { project, broker } => {
-            let client = broker.connect().await?;
-            let request = SpawnReviewerRequest { project };
+        Command::Spawn { project, persona, caller } => {
+            let (client, caller_id) = connect(&caller).await?;
+            let request = SpawnReviewerRequest { project, persona, caller_id };
             execute_and_print::<SpawnReviewer>(&client, &request, |reviewer| render_reviewer("starting", reviewer))
                 .await
         }
-        Command::Stop { reviewer, force, broker } => {
-            let client = broker.connect().await?;
+        Command::Stop { reviewer, all: _, force, caller } => {
+            let (client, caller_id) = connect(&caller).await?;
             let action = if force { "ending" } else { "draining" };
-            let request = KillReviewerRequest { reviewer_id: reviewer, force: Some(force) };
-            execute_and_print::<KillReviewer>(&client, &request, |reviewer| render_reviewer(action, reviewer)).await
+            match reviewer {
+                Some(reviewer_id) => {
+                    let request = KillReviewerRequest { reviewer_id, force: Some(force), caller_id };
+                    execute_and_print::<KillReviewer>(&client, &request, |one| render_reviewer(action, one)).await
+                }
+                None => {
+                    let request = StopReviewersRequest { force: Some(force), caller_id };
+                    execute_and_print::<StopReviewers>(&client, &request, |all| render_stopped(action, all)).await
+                }
+            }
         }
-        Command::Logs(args) => logs(args).await,
-    }
-}
-
-#[derive(Debug, clap::Args)]
-pub struct LogsArgs {
-    /// Id, prefix of the id, or short name (codex-r1: the last reviewer of that name)
-    #[arg(add = completion::reviewers())]
-    reviewer: String,
-    /// Print only the last N lines
-    #[arg(long, short = 'n', value_name = "N")]
-    lines: Option<usize>,
-    /// Print JSON instead of text: the reviewer and its lines
-    #[arg(long, conflicts_with = "follow")]
-    json: bool,
-    /// Print new output as it is written, until interrupted
-    #[arg(long, short = 'f')]
-    follow: bool,
-    #[command(flatten)]
-    config: ConfigArgs,
-}
-
-async fn logs(args: LogsArgs) -> Result<(), CliError> {
-    let folder = args.config.resolve(None)?.config.server.data_dir.reviewers();
-    let name = &args.reviewer;
-    let missing = || anyhow!("no log of {name:?} in {}; `countersign reviewer list` shows names", folder.display());
-    let path = reviewer_log_files::find(&folder, name).ok_or_else(missing)?;
-    let (text, file) = reviewer_log_files::read(&path).with_context(|| path.display().to_string())?;
-    let text = reviewer_log_files::last_lines(&text, args.lines);
-    if args.json {
-        let lines: Vec<_> = String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
-        let answer = json!({ "reviewer": path.file_stem().map(|name| name.to_string_lossy()), "lines": lines });
-        return terminal::write_json(&format!("{answer:#}\n"));
-    }
-    terminal::write_raw(text)?;
-    if args.follow { follow(&path, file).await } else { Ok(()) }
-}
-
-async fn follow(path: &Path, mut file: File) -> Result<(), CliError> {
-    let mut more = Vec::new();
-    loop {
-        tokio::time::sleep(POLL_INTERVAL).await;
-        more.clear();
-        file.read_to_end(&mut more)?;
-        terminal::write_raw(&more)?;
-        // The file was rotated: the old one is read to its end, continue with the new one.
-        let at = file.stream_position()?;
-        if fs::metadata(path).is_ok_and(|meta| meta.len() < at) {
-            file = File::open(path)?;
-            file.seek(SeekFrom::Start(0))?;
+        Command::Pause { caller } => control(caller, |request| request.paused = Some(true)).await,
+        Command::Resume { caller } => control(caller, |request| request.paused = Some(false)).await,
+        Command::Limit { max_size, caller } => {
+            control(caller, |request| request.max_size = Some(max_size.into())).await
         }
+        Command::Logs(args) => logs::run(args).await,
     }
+}
+
+/// The broker, and the name for its log.
+async fn connect(caller: &IdentityArgs) -> Result<(Client, Option<String>), CliError> {
+    let caller = caller.connect().await?;
+    let name = caller.acting_name().unwrap_or_default();
+    Ok((caller.client, name))
+}
+
+async fn control(caller: IdentityArgs, change: impl FnOnce(&mut ControlPoolRequest)) -> Result<(), CliError> {
+    let (client, caller_id) = connect(&caller).await?;
+    let mut request = ControlPoolRequest { caller_id, ..ControlPoolRequest::default() };
+    change(&mut request);
+    execute_and_print::<ControlPool>(&client, &request, render_control).await
+}
+
+fn render_control(pool: &ControlPoolResponse) -> String {
+    let ControlPoolResponse { state, running, max_size, configured_max_size, .. } = pool;
+    let mut out = format!("pool {state}: {running} of {max_size} reviewers\n");
+    if let Some(message) = &pool.message {
+        let _ = writeln!(out, "  {}", escape(message));
+    }
+    if max_size != configured_max_size {
+        let _ = writeln!(
+            out,
+            "  until the broker ends; pool.max_size is {configured_max_size} (`countersign config set pool.max_size \
+             {max_size}` lasts)"
+        );
+    }
+    out
+}
+
+fn render_stopped(action: &str, stopped: &StopReviewersResponse) -> String {
+    if stopped.reviewers.is_empty() {
+        return "no reviewer runs\n".into();
+    }
+    stopped.reviewers.iter().map(|reviewer| render_reviewer(action, reviewer)).collect()
 }
 
 const EXIT_COLUMNS: usize = 60;
@@ -158,6 +176,9 @@ fn render_pool(pool: &ListReviewersResponse) -> String {
     let mut out = format!("pool {state}: {running} of {max} reviewers, {waiting} {verb}\n");
     if let Some(message) = &pool.message {
         let _ = writeln!(out, "  {}", escape(message));
+    }
+    if let Some(configured) = pool.configured_max_size {
+        let _ = writeln!(out, "  the limit was changed for this run of the broker; pool.max_size is {configured}");
     }
     for line in &pool.last_words {
         let _ = writeln!(out, "  | {}", escape(line));

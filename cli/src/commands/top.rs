@@ -144,7 +144,7 @@ impl Screen {
             }
             Action::Keep(text) => self.keep(&text)?,
             Action::Kill(reviewer) => {
-                let request = KillReviewerRequest { reviewer_id: reviewer.clone(), force: None };
+                let request = KillReviewerRequest { reviewer_id: reviewer.clone(), ..KillReviewerRequest::default() };
                 caller.client.execute::<KillReviewer>(&request).await?;
                 Some(format!("stopping {reviewer}"))
             }

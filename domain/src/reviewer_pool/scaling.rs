@@ -4,6 +4,9 @@
 use crate::time::Tick;
 use std::{cmp::Reverse, time::Duration};
 
+/// The largest size that a pool may have.
+pub const MAX_POOL_SIZE: usize = 10;
+
 /// The settings a decision depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

@@ -341,6 +341,10 @@ impl EventRow {
                     PoolEvent::ReviewerRetried { .. }
                     | PoolEvent::ReviewerDraining { .. }
                     | PoolEvent::ReviewerTerminated { .. } => self.has_reviewer.then_some(self.project),
+                    // They concern all projects.
+                    PoolEvent::PoolPaused { .. }
+                    | PoolEvent::PoolResumed { .. }
+                    | PoolEvent::PoolLimitChanged { .. } => None,
                 };
                 (LogEntry::Pool(event), project)
             }

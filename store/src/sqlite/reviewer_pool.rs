@@ -4,9 +4,10 @@
 use super::{Reader, parse_all, parse_word, to_id, to_u64};
 use crate::{
     PoolChange, StoreError,
-    query_types::{DedicatedReviewer, FreeSeat, ProjectQueue, ReviewerRow, SeatRow, WaitingReview},
+    query_types::{DedicatedReviewer, FreeSeat, PoolPause, ProjectQueue, ReviewerRow, SeatRow, WaitingReview},
 };
 use domain::{
+    event_kind::EventKind,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::Status,
@@ -112,6 +113,23 @@ impl Reader {
     /// The ids of all reviewers that were ever started.
     pub async fn list_reviewer_ids(&self) -> Result<Vec<String>, StoreError> {
         Ok(sqlx::query_scalar!("SELECT id FROM reviewers").fetch_all(&self.pool).await?)
+    }
+
+    /// When the pool was paused and by whom, if no operator has resumed it since.
+    pub async fn find_pool_pause(&self) -> Result<Option<PoolPause>, StoreError> {
+        let last = sqlx::query!(
+            r#"SELECT kind, at_ms, payload ->> '$.by' AS "by: String" FROM (
+                   SELECT * FROM (SELECT * FROM events INDEXED BY events_of_the_pool
+                                  WHERE review IS NULL AND kind = 'pool_paused' ORDER BY seq DESC LIMIT 1)
+                   UNION ALL
+                   SELECT * FROM (SELECT * FROM events INDEXED BY events_of_the_pool
+                                  WHERE review IS NULL AND kind = 'pool_resumed' ORDER BY seq DESC LIMIT 1))
+               ORDER BY seq DESC LIMIT 1"#
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        let paused = last.filter(|last| last.kind == EventKind::PoolPaused.as_str());
+        Ok(paused.map(|last| PoolPause { at: Timestamp(last.at_ms), by: last.by }))
     }
 
     /// Whether a pool ever started a reviewer.
@@ -356,7 +374,7 @@ pub(super) fn write(connection: &Connection, change: &PoolChange, seq: u64) -> R
         connection.prepare_cached(END_REVIEWER_IF_RUNNING)?.execute(params![reviewer, change.at.0, exit])?;
     }
     let payload = serde_json::to_string(event)?;
-    let row = params![seq, event.kind().as_str(), event.reviewer(), change.at.0, change.tick.0, payload];
+    let row = params![seq, event.kind().as_str(), event.actor(), change.at.0, change.tick.0, payload];
     connection.prepare_cached(APPEND_POOL_EVENT)?.execute(row)?;
     Ok(())
 }

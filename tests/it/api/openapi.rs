@@ -25,6 +25,9 @@ const OPERATORS_PAGES: &[&str] = &[
     "get_config",
     "get_actors",
     "get_reviewer_logs",
+    "follow_reviewer_logs",
+    "control_pool",
+    "stop_reviewers",
     "register_project",
     "remove_project",
     "list_webhooks",
@@ -284,7 +287,8 @@ async fn pages_for_operators_contain_no_secret() {
     assert_eq!(violations(&schema["ReviewerLogResponse"], &log), [] as [String; 0]);
     assert_eq!(
         log,
-        json!({ "reviewer_id": "codex-r1-a7f3b2e1", "text": "two\nthree\n", "total_bytes": 14, "truncated": true })
+        json!({ "reviewer_id": "codex-r1-a7f3b2e1", "text": "two\nthree\n", "from": 4, "next": 14, "total_bytes": 14,
+                "dropped_bytes": 0, "truncated": true, "ended": true })
     );
     for outside in ["..%2Foutside", "%2e%2e%2foutside"] {
         rest.get(&format!("/reviewers/{outside}/logs")).await.refused(404, "no_log");

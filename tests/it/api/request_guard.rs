@@ -216,7 +216,10 @@ async fn requests_of_local_clients_are_allowed() {
                     let answer = send(&broker, operation.method.as_str(), &address(route), &headers, "[]").await;
                     // Only the secret of the data folder may change projects.
                     let is_refused = operation.path.contains("/projects") && answer.status == 403;
-                    assert!(is_refused || [400, 404].contains(&answer.status), "{route:?} {headers:?}: {answer:?}");
+                    // Needs no argument, and no reviewer runs.
+                    let is_done = operation.id == "stop_reviewers" && answer.status == 200;
+                    let is_past = is_refused || is_done || [400, 404].contains(&answer.status);
+                    assert!(is_past, "{route:?} {headers:?}: {answer:?}");
                     continue;
                 }
                 Route::Api(_) => send(&broker, "GET", route.path(), headers, "").await,

@@ -89,7 +89,10 @@ async fn three_reviewers_complete_ten_reviews_and_exit() {
             PoolEvent::ReviewerTerminated { .. }
             | PoolEvent::ReviewerRetried { .. }
             | PoolEvent::CrashLoop { .. }
-            | PoolEvent::CrashLoopCleared { .. } => None,
+            | PoolEvent::CrashLoopCleared { .. }
+            | PoolEvent::PoolPaused { .. }
+            | PoolEvent::PoolResumed { .. }
+            | PoolEvent::PoolLimitChanged { .. } => None,
         })
         .collect();
     assert_eq!(whys, ["cold_start", "backlog", "backlog", "idle", "idle", "idle"]);

@@ -23,8 +23,31 @@ export type ActivityResponse = {
   next_cursor?: string;
 };
 
+/** An actor and the actors that it supervises. */
+export type ActorNode = {
+  children: ActorNode[];
+  /** Messages since its start. */
+  handled: number;
+  id: string;
+  /** supervisor, gateway, pool, reviewer, group or review. */
+  kind: string;
+  last_error: string | null;
+  /** Messages that wait. */
+  mailbox: number;
+  restarts: number;
+  /** What it does, in words. */
+  state: string;
+  uptime_ms: number;
+};
+
 /** Response of get_actors: the tree of running actors. */
-export type Actors = Record<string, unknown>;
+export type Actors = {
+  calls: CallCounters;
+  /** Live reviews that are not listed, because there are too many. */
+  more_reviews: number;
+  root: ActorNode;
+  store: StoreCounters;
+};
 
 /** Response of get_review_status and of the operations that change a review without adding content. */
 export type AddSeatResponse = {
@@ -177,6 +200,13 @@ export type AuditResponse = {
 
 export type Authority = "proposer" | "reviewer" | "operator";
 
+/** Calls in progress. */
+export type CallCounters = {
+  in_flight: number;
+  /** Calls that wait for a change. */
+  waiting: number;
+};
+
 export type Category = "plan_review" | "code_change" | "verification" | "handoff";
 
 export type ClaimEndReason = "lease_expired" | "released" | "reviewer_exited" | "reviewer_stopped" | "broker_restarted" | "could_not_review" | "taken_over" | "turn_ended";
@@ -290,6 +320,21 @@ export type ContentChoice = "active" | "submitted";
 
 /** SHA-256 of the canonical content, in lowercase hex. */
 export type ContentHash = string;
+
+/** Response of control_pool: the pool after the change. */
+export type ControlPoolResponse = {
+  /** The setting pool.max_size: what applies after the next start of the broker. */
+  configured_max_size: number;
+  /** The most reviewers at once. */
+  max_size: number;
+  /** What the state means, and what to do about it. */
+  message?: string;
+  paused?: PoolPause;
+  /** Live reviewers, including those that are ending. */
+  running: number;
+  /** As in list_reviewers. */
+  state: string;
+};
 
 /** A file with the conventions of a project, as it is before the change under review. */
 export type ConventionsFile = {
@@ -509,7 +554,7 @@ export type EndReason = "complete" | "slow" | "closing" | "token_revoked" | "unr
 
 export type Escalation = "max_rounds" | "max_minutes" | "max_cost_usd" | "oscillating_findings" | "max_exchanges" | "could_not_review";
 
-export type EventKind = "proposed" | "revised" | "claimed" | "rebased" | "auto_rejected" | "claim_ended" | "reservation_ended" | "claim_renewed" | "seat_added" | "verdict_given" | "finding_updated" | "message_added" | "counter_patch_accepted" | "counter_patch_rejected" | "cancelled" | "closed" | "reviewer_spawned" | "reviewer_retried" | "reviewer_draining" | "reviewer_terminated" | "crash_loop" | "crash_loop_cleared";
+export type EventKind = "proposed" | "revised" | "claimed" | "rebased" | "auto_rejected" | "claim_ended" | "reservation_ended" | "claim_renewed" | "seat_added" | "verdict_given" | "finding_updated" | "message_added" | "counter_patch_accepted" | "counter_patch_rejected" | "cancelled" | "closed" | "reviewer_spawned" | "reviewer_retried" | "reviewer_draining" | "reviewer_terminated" | "crash_loop" | "crash_loop_cleared" | "pool_paused" | "pool_resumed" | "pool_limit_changed";
 
 export type EventOrder = "newest" | "oldest";
 
@@ -726,6 +771,8 @@ export type ListProjectsResponse = {
 };
 
 export type ListReviewersResponse = {
+  /** The setting pool.max_size, if an operator has changed the limit since the broker started. */
+  configured_max_size?: number;
   /** The dedicated reviewers of open reviews, whether or not their process runs now. Their state is waiting (for their turn), queued (for a free place in the pool), working, or failed (an operator has been asked). */
   dedicated?: Reviewer[];
   /** The number of dedicated reviewers, if more than are listed. */
@@ -738,11 +785,14 @@ export type ListReviewersResponse = {
   last_reviewer_call_at?: string;
   /** The last output lines of the last reviewer that failed. */
   last_words?: string[];
+  /** The most reviewers at once. */
   max_size: number;
   /** What the state means, and what to do about it. */
   message?: string;
   /** Pass it as `cursor` for the next page of `ended`. Absent on the last page. */
   next_cursor?: string;
+  /** Who paused the pool, and when. */
+  paused?: PoolPause;
   /** Seats whose own reviewer waits for a free place in the pool. */
   queued?: QueuedSeat[];
   /** The number of queued seats, if more than are listed. */
@@ -750,7 +800,7 @@ export type ListReviewersResponse = {
   /** The running reviewers. */
   reviewers: Reviewer[];
   runtime: string;
-  /** disabled, starting, ready, backing_off, crash_loop or unavailable. */
+  /** disabled, starting, paused, ready, backing_off, crash_loop or unavailable. */
   state: string;
   /** Pending reviews and free seats by project. */
   waiting: Waiting[];
@@ -1012,6 +1062,25 @@ export type LiveEvent = {
     by: string | null;
   };
   kind: "crash_loop_cleared";
+} | {
+  data: {
+    /** The operator who paused it. */
+    by: string | null;
+  };
+  kind: "pool_paused";
+} | {
+  data: {
+    /** The operator who resumed it. */
+    by: string | null;
+  };
+  kind: "pool_resumed";
+} | {
+  data: {
+    /** The operator who changed it. */
+    by: string | null;
+    max_size: number;
+  };
+  kind: "pool_limit_changed";
 });
 
 /** A message of `/ws`, and the data of a message of `/api/v1/events`. */
@@ -1163,6 +1232,13 @@ export type PolicyRequest = {
   rule?: RuleName;
   /** Also if its location was not found. Default true. */
   ungrounded_blocks?: boolean;
+};
+
+/** A pause of the pool. It lasts until an operator ends it, also over a restart of the broker. */
+export type PoolPause = {
+  /** Absent if the operator gave no name. */
+  by?: string;
+  since: string;
 };
 
 export type Priority = "critical" | "normal" | "low";
@@ -1730,12 +1806,20 @@ export type ReviewerEffort = {
   verdicts: number;
 };
 
-/** The end of a reviewer's output. */
+/** A part of a reviewer's output: whole lines, as far as possible. A file that continues a full one begins with the line `--- continues at byte N`. */
 export type ReviewerLogResponse = {
+  /** How many of them, at the beginning, are not kept any more. */
+  dropped_bytes: number;
+  /** The reviewer has ended: nothing follows `total_bytes`. */
+  ended: boolean;
+  /** The offset of the first byte of `text` since the log began. It is larger than asked for if the beginning was dropped. */
+  from: number;
+  /** The offset after `text`. Pass it as `from` to continue. */
+  next: number;
   reviewer_id: string;
-  /** Untrusted text, including any control characters the reviewer printed. */
+  /** Untrusted text. The broker has escaped its control characters. */
   text: string;
-  /** Size of the whole log. */
+  /** Bytes since the log began. */
   total_bytes: number;
   /** Whether the log holds more than `text`. */
   truncated: boolean;
@@ -1886,6 +1970,21 @@ export type StatusTime = {
   /** Number of reviews that were ever in this status. */
   reviews: number;
   total_ms: number;
+};
+
+/** Response of stop_reviewers: the reviewers that are ending. */
+export type StopReviewersResponse = {
+  reviewers: Reviewer[];
+};
+
+/** The thread that writes to the database. It is not an actor. */
+export type StoreCounters = {
+  /** Changes in these transactions. */
+  changes: number;
+  /** Transactions since the start. */
+  commits: number;
+  /** Changes that are not committed yet. */
+  waiting: number;
 };
 
 /** The branch, commit or range that a diff was read from, and the commits it meant at that time. */
@@ -2419,6 +2518,13 @@ export type Operations = {
   remove_project: { args: {
     name: string;
   }; answer: Project };
+  /** Stop all reviewers */
+  stop_reviewers: { args: {
+    /** Your name, for the log. */
+    caller_id?: string | undefined;
+    /** Stop them now instead of after their current reviews. Default false. */
+    force?: boolean | undefined;
+  }; answer: StopReviewersResponse };
   /** List reviewers */
   list_reviewers: { args: {
     /** The next_cursor of the previous page: continues `ended`. */
@@ -2426,8 +2532,21 @@ export type Operations = {
     /** Maximum number of rows in `ended`, 1 to 200. Default 20. */
     limit?: number | undefined;
   }; answer: ListReviewersResponse };
+  /** Pause, resume or limit the pool */
+  control_pool: { args: {
+    /** Your name, for the log. */
+    caller_id?: string | undefined;
+    /** The most reviewers at once, 1 to 10, until the broker ends. Running ones beyond it are not stopped. The setting pool.max_size lasts. */
+    max_size?: number | undefined;
+    /** true: no reviewer is started, running ones continue. false: reviewers are started again. */
+    paused?: boolean | undefined;
+  }; answer: ControlPoolResponse };
   /** Start a reviewer */
   spawn_reviewer: { args: {
+    /** Your name. */
+    caller_id?: string | undefined;
+    /** Only for seats of this persona, if it has agents of its own. */
+    persona?: string | undefined;
     /** The project to review for. Default: the repository the broker was started in. */
     project?: string | undefined;
   }; answer: Reviewer };
@@ -2435,14 +2554,20 @@ export type Operations = {
   kill_reviewer: { args: {
     /** The reviewer's id or its short name (codex-r1). */
     reviewer_id: string;
-    /** Stop it now instead of after its current review. Default false. */
+    /** Your name. */
+    caller_id?: string | undefined;
+    /** Default false. */
     force?: boolean | undefined;
   }; answer: Reviewer };
   /** Output of a reviewer */
   get_reviewer_logs: { args: {
     /** The reviewer's id, a prefix of it, or its short name. */
     reviewer_id: string;
-    /** Number of lines from the end. Default 200. */
+    /** With `from`: the most bytes of text, 1024 to 1048576. Default 65536. */
+    bytes?: number | undefined;
+    /** Read from this byte on, counted since the log began; 0 is its beginning. What is not kept any more is skipped. */
+    from?: number | undefined;
+    /** Number of lines from the end. Default 200, if there is no `from`. */
     lines?: number | undefined;
   }; answer: ReviewerLogResponse };
   /** List reviews */
@@ -3068,7 +3193,9 @@ export const operations = {
   list_projects: ["GET", "/api/v1/projects"],
   register_project: ["POST", "/api/v1/projects"],
   remove_project: ["DELETE", "/api/v1/projects/{name}"],
+  stop_reviewers: ["DELETE", "/api/v1/reviewers"],
   list_reviewers: ["GET", "/api/v1/reviewers"],
+  control_pool: ["PATCH", "/api/v1/reviewers"],
   spawn_reviewer: ["POST", "/api/v1/reviewers"],
   kill_reviewer: ["DELETE", "/api/v1/reviewers/{reviewer_id}"],
   get_reviewer_logs: ["GET", "/api/v1/reviewers/{reviewer_id}/logs"],

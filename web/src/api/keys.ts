@@ -20,6 +20,9 @@ export const keys = {
   projects: ["projects"] as const,
   personas: ["personas"] as const,
   pool: ["pool"] as const,
+  /** The pool with what each reviewer does now. Every event of a review may change it. */
+  reviewers: ["reviewers"] as const,
+  actors: ["actors"] as const,
   stats: ["stats"] as const,
   config: ["config"] as const,
   webhooks: ["webhooks"] as const,

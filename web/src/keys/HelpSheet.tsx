@@ -1,7 +1,14 @@
 import { Dialog } from "../ui/Dialog";
 import { allBindings, type Binding, display, type Scope } from "./bindings";
 
-const SCOPES: Record<Scope, string> = { everywhere: "Everywhere", list: "Lists", review: "Review" };
+const SCOPES: Record<Scope, string> = {
+  everywhere: "Everywhere",
+  list: "Lists",
+  review: "Review",
+  pool: "Reviewers",
+  log: "Log of a reviewer",
+  actors: "Actors",
+};
 
 export function HelpSheet({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   return (

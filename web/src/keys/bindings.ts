@@ -5,7 +5,7 @@
  * unless Shift is part of it.
  */
 
-export type Scope = "everywhere" | "list" | "review";
+export type Scope = "everywhere" | "list" | "review" | "pool" | "log" | "actors";
 
 export interface Binding {
   scope: Scope;
@@ -20,6 +20,8 @@ export const bindings = {
   goReviews: { scope: "everywhere", keys: ["g r"], label: "Go to Reviews" },
   goSettings: { scope: "everywhere", keys: ["g c"], label: "Go to Settings" },
   goApiDocs: { scope: "everywhere", keys: ["g d"], label: "Go to the documentation of the API" },
+  goPool: { scope: "everywhere", keys: ["g p"], label: "Go to Reviewers" },
+  goActors: { scope: "everywhere", keys: ["g a"], label: "Go to Actors" },
   goLog: { scope: "everywhere", keys: ["g l"], label: "Go to Activity" },
   goStats: { scope: "everywhere", keys: ["g s"], label: "Go to Stats" },
   goIssues: { scope: "everywhere", keys: ["g f"], label: "Go to Issues" },
@@ -66,6 +68,20 @@ export const bindings = {
   lastEvent: { scope: "review", keys: ["End"], label: "Replay: last event" },
   backToNow: { scope: "review", keys: ["Escape"], label: "Replay: back to now" },
   send: { scope: "review", keys: ["Mod+Enter"], label: "Send the open form" },
+
+  spawnReviewer: { scope: "pool", keys: ["s"], label: "Start a reviewer" },
+  pausePool: { scope: "pool", keys: ["p"], label: "Pause or resume the pool" },
+  limitPool: { scope: "pool", keys: ["l"], label: "Change the limit of the pool" },
+  stopReviewers: { scope: "pool", keys: ["Shift+X"], label: "Stop all reviewers" },
+
+  followLog: { scope: "log", keys: ["f"], label: "Follow the log, or pause" },
+  toLogEnd: { scope: "log", keys: ["Shift+G"], label: "End of the log" },
+  toLogStart: { scope: "log", keys: ["Home"], label: "Beginning of the log" },
+  nextMatch: { scope: "log", keys: ["n"], label: "Next line that was found" },
+  previousMatch: { scope: "log", keys: ["Shift+N"], label: "Previous line that was found" },
+  toPool: { scope: "log", keys: ["u"], label: "Back to the reviewers" },
+
+  freezeActors: { scope: "actors", keys: ["f"], label: "Freeze the tree, or continue" },
 } as const satisfies Record<string, Binding>;
 
 export type ActionId = keyof typeof bindings | RoundAction;

@@ -15,14 +15,14 @@ function touchedByTopic({ type: topic, review_id }: Pick<LiveEvent, "type" | "re
     case "review_updated":
     case "review_iteration_added":
     case "issue_resolved":
-      return [keys.lists, ["issues"], keys.periods, ...review];
+      return [keys.lists, ["issues"], keys.periods, keys.reviewers, ...review];
     case "message_added":
       return [keys.lists, ...review];
     case "reviewer_updated":
-      return [keys.pool];
+      return [keys.pool, keys.reviewers];
     case "activity":
       // A crash loop of the pool, or an answer to an issue, which makes it the reviewer's turn.
-      return [keys.pool, ...(id === null ? [] : [keys.lists]), ["issues"], ...review];
+      return [keys.pool, keys.reviewers, ...(id === null ? [] : [keys.lists]), ["issues"], ...review];
     default:
       topic satisfies never;
       // A newer broker may send a type that this page does not know.

@@ -6,10 +6,10 @@ import { Fold } from "./Fold";
 const box = "overflow-auto rounded border border-line bg-bg p-2 text-xs";
 
 /** The last output of a reviewer that failed. */
-export function LastWords({ lines }: { lines: readonly string[] }) {
+export function LastWords({ lines, isOpenFirst = false }: { lines: readonly string[]; isOpenFirst?: boolean }) {
   if (lines.length === 0) return null;
   return (
-    <Fold title="Its last words">
+    <Fold title="Its last words" isOpenFirst={isOpenFirst}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
       <pre className={`${box} max-h-48`} tabIndex={0}>
         {inert(lines.join("\n"))}

@@ -108,7 +108,7 @@ impl<F: FnMut(Option<&str>)> Router<F> {
     }
 }
 
-fn now() -> String {
+pub(crate) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 

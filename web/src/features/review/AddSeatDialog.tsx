@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/client";
+import { personas } from "../../personas";
 import { Field } from "../../ui/Field";
 import { useSend } from "./actions";
 import { Choice } from "./Choice";
 import { useDraftText } from "./drafts";
 import { FormDialog } from "./FormDialog";
 import { isProposer } from "./model";
-import { personas } from "./queries";
 import { useReview } from "./ReviewContext";
 
 /** Asks for one more reviewer. */

@@ -205,9 +205,6 @@ export const verdictReason = (id: string, round: number, version: number) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-export const personas = () =>
-  queryOptions({ queryKey: keys.personas, queryFn: ({ signal }) => call("list_personas", {}, { signal }) });
-
 /** The other reviews in which it is the person's turn, the oldest turn first. */
 export const nextForMe = (id: string, name: string, isOperator: boolean) =>
   queryOptions({

@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import type { RefObject } from "react";
 import { Dialog, Popover } from "react-aria-components";
 import type { Category, ReviewRow } from "../../api/generated";
+import { personas } from "../../personas";
 import { proposerOf } from "../../turns";
 import { Choice, Suggest } from "../../ui/Choice";
-import { personas, projects } from "./queries";
+import { projects } from "./queries";
 import { CATEGORIES, FILTER_NAMES, type ReviewsSearch, withFilter } from "./search";
 
 interface FilterMenuProps {

@@ -30,6 +30,3 @@ export const reviewCounts = (filter: ReviewFilter, isEnabled: boolean) => {
 
 export const projects = () =>
   queryOptions({ queryKey: keys.projects, queryFn: ({ signal }) => call("list_projects", {}, { signal }) });
-
-export const personas = () =>
-  queryOptions({ queryKey: keys.personas, queryFn: ({ signal }) => call("list_personas", {}, { signal }) });
