@@ -144,7 +144,7 @@ async fn a_reviewer_is_started_by_hand_only_for_a_persona_with_agents_of_its_own
         assert!(refused["detail"].as_str().unwrap().contains(why), "{refused}");
         assert_eq!(refused["allowed"], json!(["security"]));
     }
-    rest.post("/reviewers", json!({ "persona": "nobody" })).await.refused(422, "unknown_persona");
+    rest.post("/reviewers", json!({ "persona": "unheard-of" })).await.refused(422, "unknown_persona");
     let spawned = as_ann(&broker, &["spawn", "--persona", "security", "--json"]).await;
     let spawned: Value = serde_json::from_str(&spawned).unwrap();
     assert_eq!((&spawned["persona"], &spawned["why"]), (&json!("security"), &json!("operator")));

@@ -65,7 +65,7 @@ function LogOf({ reviewer }: { reviewer: string }) {
         <LogView log={log} label={`Log of ${inertLine(reviewer, 60)}`} marked={markedOf(find)} handle={view} />
       ) : isMissing ? (
         <Empty title="No output yet, or its log was removed.">
-          The broker keeps the logs of the last 100 reviewers. <Link to="/pool">All reviewers</Link>
+          The broker keeps the logs of the last 100 reviewers.
         </Empty>
       ) : error !== null && !isLoaded ? (
         <Failure error={error} what="The log" retry={log.follow} />

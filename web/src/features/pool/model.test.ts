@@ -52,7 +52,7 @@ test("without a vote there is no share of approvals", () => {
   expect(approvalShare(reviewer({ completed: 3, approvals: 2 }))).toBe(67);
 });
 
-test("a failure is never told by colour alone", () => {
+test("a failure has a glyph of its own beside its colour", () => {
   expect(reviewerLook(reviewer({ state: "ended", last_words: ["no key"] }))[0]).toBe("✗");
   expect(reviewerLook(reviewer({ state: "ended" }))[0]).toBe("□");
   expect(reviewerLook(reviewer({ state: "ended", last_words: ["bye"], exit: "stopped: idle" }))[0]).toBe("□");
