@@ -50,8 +50,15 @@ const NOT_FOR_AGENTS: &[(OperationId, &[&str])] = &[
     (OperationId::CreateReview, &["personas", "skip_diff_validation"]),
     (OperationId::AddMessage, &["metadata"]),
     (OperationId::CloseReview, &["closer_role"]),
-    (OperationId::GetProposal, &["content_hash", "at"]),
-    (OperationId::GetReviewStatus, &["role", "at"]),
+    (OperationId::GetProposal, &["content_hash"]),
+    (OperationId::GetReviewStatus, &["role"]),
+];
+
+/// Arguments that no endpoint lists: they serve replays and the page. The audit log lists the filters of the log.
+const NOT_FOR_MODELS: &[(OperationId, &[&str])] = &[
+    (OperationId::GetActivityFeed, &["review_id", "actor", "kind", "since", "until"]),
+    (OperationId::GetProposal, &["at"]),
+    (OperationId::GetReviewStatus, &["at"]),
     (OperationId::GetDiscussion, &["at"]),
     (OperationId::ListIssues, &["at"]),
     (OperationId::GetReviewTimeline, &["at"]),
@@ -60,8 +67,12 @@ const NOT_FOR_AGENTS: &[(OperationId, &[&str])] = &[
 fn describe(operation: OperationId, endpoint: Endpoint, placeholders: &Placeholders) -> Tool {
     let mut input = operation.request_schema().clone();
     placeholders.fill_schema(&mut input);
+    leave_out(&mut input, operation, NOT_FOR_MODELS);
     if endpoint != Endpoint::Operator {
-        leave_out(&mut input, operation);
+        leave_out(&mut input, operation, NOT_FOR_AGENTS);
+        for limit in ["ungrounded_blocks", "max_minutes", "max_cost_usd"] {
+            remove_at(&mut input, &["properties", "policy", "properties"], limit);
+        }
     }
     for field in ["sender_role", "role"] {
         if endpoint.role().is_some() || field == "sender_role" {
@@ -94,13 +105,10 @@ fn meta() -> MetaObject {
     MetaObject(meta.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-fn leave_out(input: &mut JsonObject, operation: OperationId) {
-    let names = NOT_FOR_AGENTS.iter().filter(|(of, _)| *of == operation).flat_map(|(_, names)| *names);
+fn leave_out(input: &mut JsonObject, operation: OperationId, arguments: &[(OperationId, &[&str])]) {
+    let names = arguments.iter().filter(|(of, _)| *of == operation).flat_map(|(_, names)| *names);
     for name in names {
         remove_at(input, &["properties"], name);
-    }
-    for limit in ["ungrounded_blocks", "max_minutes", "max_cost_usd"] {
-        remove_at(input, &["properties", "policy", "properties"], limit);
     }
 }
 
