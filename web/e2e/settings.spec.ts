@@ -47,7 +47,7 @@ test.describe("values", () => {
   });
 });
 
-/** A receiver that refuses every event until it is told to accept. */
+/** A receiver that refuses every event until `accepts` is set. */
 class Receiver {
   accepts = false;
   readonly received: string[] = [];

@@ -9,7 +9,10 @@ use crate::support::{
     reviews::with,
 };
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 /// Settings that let a history be long and never end a claim.
 const SETTINGS: &str = "[claims]\nlease = \"1h\"\n[reviews]\nmax_rounds = 1000\nmax_exchanges = 1000";
@@ -26,7 +29,7 @@ fn without_present(mut answer: Value) -> Value {
 }
 
 /// All that the page reads of a review, with `at` or as it is. Texts and refusals count as well.
-async fn everything(rest: &RestClient, review: &str, rounds: u64, at: Option<u64>) -> Vec<(String, Value)> {
+async fn everything(rest: &RestClient, review: &str, rounds: &[u64], at: Option<u64>) -> Vec<(String, Value)> {
     let mut paths = vec![
         format!("/reviews/{review}/status?caller_id=ada"),
         format!("/reviews/{review}/status?caller_id=pat"),
@@ -36,7 +39,7 @@ async fn everything(rest: &RestClient, review: &str, rounds: u64, at: Option<u64
         format!("/reviews/{review}/timeline"),
         format!("/reviews/{review}/files?path=greeting.txt&side=new"),
     ];
-    for round in 1..=rounds {
+    for round in rounds {
         paths.push(format!("/reviews/{review}?round={round}"));
         paths.push(format!("/reviews/{review}?round={round}&content=submitted"));
         paths.push(format!("/reviews/{review}?since_round=1&round={round}"));
@@ -58,13 +61,33 @@ async fn everything(rest: &RestClient, review: &str, rounds: u64, at: Option<u64
     answers
 }
 
+/// What has to happen in a recorded review, because it changes rows in place or frees seats.
+const KINDS: [&str; 7] = [
+    "revised",
+    "verdict_given",
+    "counter_patch_accepted",
+    "counter_patch_rejected",
+    "finding_updated",
+    "message_added",
+    "claim_ended",
+];
+
 /// One random call about the review. Many are refused.
-async fn step(client: &TestClient, broker: &TestBroker, review: &str, random: &mut Random, n: u64) {
+async fn step(client: &TestClient, broker: &TestBroker, status: &Value, random: &mut Random, n: u64) {
+    let review = status["review_id"].as_str().unwrap();
+    let offered = status["seats"].as_array().unwrap().iter().find(|seat| seat["has_counter_patch"] == true);
     let reviewer = *random.pick(&["ada", "bob", "cat"]);
     let persona = *random.pick(&["security", "tests"]);
     let about = |more: Value| with(json!({ "review_id": review }), more);
-    let issue = format!("I-{}", 1 + random.below(12));
-    let (tool, arguments) = match random.below(24) {
+    let raised = client.call("list_issues", about(json!({}))).await;
+    let raised: Vec<_> = raised["issues"].as_array().unwrap().iter().map(|issue| issue["issue_id"].clone()).collect();
+    let issue = if raised.is_empty() { json!("I-1") } else { random.pick(&raised).clone() };
+    let answer = offered.filter(|_| random.below(4) == 0).map(|seat| {
+        let tool = *random.pick(&["accept_counter_patch", "reject_counter_patch"]);
+        (tool, about(json!({ "persona": seat["persona"] })))
+    });
+    let (tool, arguments) = match random.below(22) {
+        _ if answer.is_some() => answer.unwrap(),
         0..5 => ("claim_review", about(json!({ "reviewer_id": reviewer, "persona": persona }))),
         5..11 => {
             let verdict = *random.pick(&["approved", "changes_requested", "changes_requested", "comment"]);
@@ -75,7 +98,8 @@ async fn step(client: &TestClient, broker: &TestBroker, review: &str, random: &m
                             "line_start": 2 })
                 })
                 .collect();
-            let patch = (random.below(3) == 0).then(|| broker.repo().diff(&format!("patch{}", n % 5)));
+            let patch =
+                (verdict != "approved" && random.below(2) == 0).then(|| broker.repo().diff(&format!("patch{}", n % 5)));
             let more = json!({ "reviewer_id": reviewer, "verdict": verdict, "reason": format!("reason {n}"),
                                "issues": issues, "suggestions": [{ "title": format!("idea {n}") }],
                                "metrics": { "cost_usd": 0.01 } });
@@ -94,11 +118,9 @@ async fn step(client: &TestClient, broker: &TestBroker, review: &str, random: &m
             let more = json!({ "issue_id": issue, "status": status, "role": role, "caller_id": by, "note": "so" });
             ("update_issue", about(more))
         }
-        17 => ("accept_counter_patch", about(json!({ "persona": persona }))),
-        18 => ("reject_counter_patch", about(json!({ "persona": persona }))),
-        19 => ("release_claim", about(json!({ "reviewer_id": reviewer, "reason": "not my field" }))),
-        20 => ("take_over", about(json!({ "reviewer_id": reviewer, "persona": persona }))),
-        21 => ("add_seat", about(json!({ "reviewer": "@dan", "role": "operator", "caller_id": "olga" }))),
+        17 => ("release_claim", about(json!({ "reviewer_id": reviewer, "reason": "not my field" }))),
+        18 => ("take_over", about(json!({ "reviewer_id": reviewer, "persona": persona }))),
+        19 => ("add_seat", about(json!({ "reviewer": "@dan", "role": "operator", "caller_id": "olga" }))),
         _ => {
             let diff = broker.repo().diff(&format!("word{}", n % 7));
             let more = json!({ "intent": format!("change {n}"), "diff": diff, "change_note": "again",
@@ -116,8 +138,8 @@ struct Recorded {
     answers: Vec<AnswersAt>,
 }
 
-/// The version of the review, its number of rounds, and all answers.
-type AnswersAt = (u64, u64, Vec<(String, Value)>);
+/// The version of the review, the rounds that were read, and all answers.
+type AnswersAt = (u64, Vec<u64>, Vec<(String, Value)>);
 
 async fn record(broker: &TestBroker, random: &mut Random, events: u64) -> Recorded {
     let (client, rest) = (broker.client().at("/mcp"), broker.rest());
@@ -125,22 +147,41 @@ async fn record(broker: &TestBroker, random: &mut Random, events: u64) -> Record
                        "description": "to German" });
     let review = id(&client.call("create_review", proposal_with("translate", more)).await);
     let mut recorded = Recorded { review, answers: Vec::new() };
-    for n in 0.. {
+    for n in 0..events * 10 {
         let status = client.status(&recorded.review).await;
-        let (version, rounds) = (status["version"].as_u64().unwrap(), status["current_round"].as_u64().unwrap());
-        if recorded.answers.last().is_none_or(|(last, ..)| *last < version) {
-            let rounds = rounds.min(2);
-            let answers = everything(&rest, &recorded.review, rounds, None).await;
+        let (version, last) = (status["version"].as_u64().unwrap(), status["current_round"].as_u64().unwrap());
+        if recorded.answers.last().is_none_or(|(before, ..)| *before < version) {
+            let rounds: Vec<_> = BTreeSet::from([1, last.saturating_sub(1).max(1), last]).into_iter().collect();
+            let answers = everything(&rest, &recorded.review, &rounds, None).await;
             recorded.answers.push((version, rounds, answers));
         }
-        if version >= events || n > events * 20 {
+        if version >= events && has_all_kinds(&rest, &recorded.review).await {
             break;
         }
-        step(&client, broker, &recorded.review, random, n).await;
+        step(&client, broker, &status, random, n).await;
     }
+    assert!(has_all_kinds(&rest, &recorded.review).await, "the history has too few kinds of events");
     let cancel = json!({ "review_id": recorded.review, "reason": "enough", "caller_id": "pat" });
     client.call("cancel_review", cancel).await;
     recorded
+}
+
+/// Whether all of [`KINDS`] have happened.
+async fn has_all_kinds(rest: &RestClient, review: &str) -> bool {
+    let mut missing = BTreeSet::from(KINDS);
+    let mut cursor = String::new();
+    loop {
+        let page = rest.get(&format!("/reviews/{review}/timeline{cursor}")).await.is(200);
+        for round in page["rounds"].as_array().unwrap() {
+            for event in round["events"].as_array().unwrap() {
+                missing.remove(event["kind"].as_str().unwrap());
+            }
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) if !missing.is_empty() => cursor = format!("?cursor={next}"),
+            _ => return missing.is_empty(),
+        }
+    }
 }
 
 async fn compare(rest: &RestClient, recorded: &Recorded, random: &mut Random) {
@@ -150,7 +191,7 @@ async fn compare(rest: &RestClient, recorded: &Recorded, random: &mut Random) {
         order.swap(at, random.below(at as u64 + 1) as usize);
     }
     for (version, rounds, before) in order {
-        let now = everything(rest, &recorded.review, *rounds, Some(*version)).await;
+        let now = everything(rest, &recorded.review, rounds, Some(*version)).await;
         for ((path, then), (_, now)) in before.iter().zip(&now) {
             assert_eq!(now, then, "{path} at event {version}");
         }
