@@ -14,6 +14,7 @@ mod init_texts;
 mod json_answers;
 mod list;
 mod open;
+mod parity;
 mod readme;
 mod replay;
 mod request;

@@ -45,6 +45,10 @@ export function AboutPanel() {
         )}
         <p>
           <a href={`/api/v1/reviews/${encodeURIComponent(number)}/patch`}>The change as a mail for git am</a>
+          {" · "}
+          <a href={`/api/v1/reviews/${encodeURIComponent(number)}/export?format=markdown`} download>
+            The whole review as a report
+          </a>
         </p>
       </Section>
     </div>
