@@ -4,16 +4,18 @@
 //! There is one module per noun, as in the `api` package. `Service::call` runs every call: it checks the role, ends the
 //! call when the client disconnects, turns a panic into an error, and writes one log line and one metric.
 
+mod actor_tree;
 mod approvals;
 mod authz;
 mod claims;
 mod error;
 mod event_history;
 mod exports;
-mod introspection;
 mod issues;
 mod messages;
+mod openapi;
 mod pagination;
+mod personas;
 mod projects;
 mod proposal_files;
 mod proposals;
@@ -23,6 +25,7 @@ mod reviewer_logs;
 mod reviewer_pool;
 mod reviews;
 mod search;
+mod settings;
 mod sign_in;
 mod stats;
 mod verdicts;
@@ -31,9 +34,9 @@ mod webhooks;
 pub(crate) use authz::Authorization;
 pub(crate) use error::CallError;
 pub(crate) use exports::Export;
-pub use introspection::ConfigView;
 pub(crate) use proposals::{FullCounterPatch, FullDiff};
 pub(crate) use reviewer_logs::FollowedLog;
+pub use settings::ConfigView;
 
 use crate::{broker_info::BrokerIdentity, project_registry::ProjectRegistry, trace_id::TraceId, webhooks::Webhooks};
 use actors::{Broker, BrokerError, Caller, Wait, credentials::Scope, metrics::Outcome};
@@ -481,14 +484,14 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::GetReviewerLogs => run!(GetReviewerLogs, reviewer_logs::read),
         OperationId::ControlPool => run!(ControlPool, reviewer_pool::control),
         OperationId::StopReviewers => run!(StopReviewers, reviewer_pool::stop_all),
-        OperationId::ListPersonas => run!(ListPersonas, introspection::personas),
-        OperationId::GetConfig => run!(GetConfig, introspection::config),
-        OperationId::GetActors => run!(GetActors, introspection::actors),
+        OperationId::ListPersonas => run!(ListPersonas, personas::list),
+        OperationId::GetConfig => run!(GetConfig, settings::get),
+        OperationId::GetActors => run!(GetActors, actor_tree::get),
         OperationId::ListWebhooks => run!(ListWebhooks, webhooks::list),
         OperationId::ListDeadDeliveries => run!(ListDeadDeliveries, webhooks::list_dead),
         OperationId::Redeliver => run!(Redeliver, webhooks::redeliver),
         OperationId::DropDeadDeliveries => run!(DropDeadDeliveries, webhooks::drop_dead),
-        OperationId::GetOpenApi => run!(GetOpenApi, introspection::openapi),
+        OperationId::GetOpenApi => run!(GetOpenApi, openapi::get),
     }
 }
 

@@ -11,6 +11,7 @@
 //! - [`json_schema`], [`openapi`], [`typescript`]: JSON schemas of requests and responses, the OpenAPI document, and the
 //!   types of the web page
 
+pub mod actor_tree;
 pub mod approvals;
 pub mod claims;
 pub mod client_repo_header;
@@ -22,7 +23,6 @@ pub mod error;
 pub mod event_history;
 pub mod events;
 pub mod exports;
-pub mod introspection;
 pub mod issues;
 pub mod json_schema;
 pub mod live_frames;
@@ -31,6 +31,7 @@ pub mod next_step;
 pub mod openapi;
 pub mod operation;
 pub mod pages;
+pub mod personas;
 pub mod projects;
 pub mod proposal_files;
 pub mod proposals;
@@ -39,6 +40,7 @@ pub mod reviewer_pool;
 pub mod reviews;
 pub mod route;
 pub mod search;
+pub mod settings;
 pub mod sign_in;
 pub mod stats;
 pub mod truncation;

@@ -10,6 +10,8 @@ use crate::{
     route::{Format, Route},
 };
 use named_types::NamedTypes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
@@ -17,6 +19,10 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
 
 const ABOUT: &str = "Reviews of changes by agents and people. The operations, rules, names and codes are those of the MCP \
                      tools. A review_id is an id, a number (R-12) or a unique prefix of an id.";
+
+/// Response of get_openapi: the OpenAPI document.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct OpenApi(pub Map<String, Value>);
 
 /// The document. It names settings instead of their values, so it is the same for every broker.
 pub fn document() -> &'static Value {

@@ -1,10 +1,10 @@
 //! The table of operations. MCP tools, REST routes, OpenAPI, role checks and the client all read it.
 
 use crate::{
-    approvals, claims, event_history, events, exports, introspection, issues, json_schema, messages, projects,
-    proposal_files, proposals, review_lists, reviewer_pool, reviews,
+    actor_tree, approvals, claims, event_history, events, exports, issues, json_schema, messages, openapi, personas,
+    projects, proposal_files, proposals, review_lists, reviewer_pool, reviews,
     route::{Format, Route},
-    search, sign_in, stats, verdicts, webhooks,
+    search, settings, sign_in, stats, verdicts, webhooks,
 };
 use domain::{credential::Authority, review::Role};
 use http::Method;
@@ -460,17 +460,17 @@ operations! {
         DELETE "/reviewers" as "stop_reviewers",
     }
     /// Lists the personas that the settings define.
-    ListPersonas(NoArguments) -> introspection::ListPersonasResponse {
+    ListPersonas(NoArguments) -> personas::ListPersonasResponse {
         rest "list_personas", "Personas", Any, Read,
         GET "/personas" as "list_personas",
     }
     /// Operator: returns the settings in force with where each value comes from. Arguments of commands are hidden.
-    GetConfig(NoArguments) -> introspection::Config {
+    GetConfig(NoArguments) -> settings::Config {
         rest "get_config", "Settings", AllProjectsOperator, Read,
         GET "/config" as "get_config",
     }
     /// Operator: returns the tree of running actors.
-    GetActors(NoArguments) -> introspection::Actors {
+    GetActors(NoArguments) -> actor_tree::Actors {
         rest "get_actors", "The actor tree", AllProjectsOperator, Read,
         GET "/actors" as "get_actors",
     }
@@ -495,7 +495,7 @@ operations! {
         POST "/webhooks/{webhook}/drop" as "drop_dead_deliveries",
     }
     /// Returns this description as OpenAPI 3.1.
-    GetOpenApi(NoArguments) -> introspection::OpenApi {
+    GetOpenApi(NoArguments) -> openapi::OpenApi {
         rest "get_openapi", "This description", Public, Read,
         GET "/openapi.json" as "get_openapi",
     }

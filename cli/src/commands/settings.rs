@@ -14,8 +14,8 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use api::{
-    introspection::Setting as RunningSetting,
     operation::{GetConfig, NoArguments},
+    settings::Setting as RunningSetting,
 };
 use config::{Config, ConfigError, DataDir, Loaded, SettingName, SettingsFile, Sources, display_value};
 use domain::text::escape;

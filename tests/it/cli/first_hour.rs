@@ -307,7 +307,8 @@ async fn the_next_steps_that_commands_print_work_as_printed() {
     broker.command_as("bob", &["respond", "1", "--approve"]).stdout().await;
     for step in hints(&broker.command_as("ada", &["status", "1"]).stdout().await) {
         let words: Vec<_> = step.split_whitespace().skip(1).collect();
-        assert_eq!(broker.command_as("ada", &words).finish().await.code, 0, "{step}");
+        let ended = broker.command_as("ada", &words).finish().await;
+        assert_eq!(ended.code, 0, "{step}: {}{}", ended.out, ended.err);
     }
     let help = broker.command(&["request", "--help"]).stdout().await;
     assert!(help.contains("0 submitted"), "{help}");

@@ -1,16 +1,12 @@
-//! Reads personas, settings and the actor tree for an operator.
+//! Reads the settings in force for an operator.
 
-use super::{Call, error::CallError};
-use actors::actor_tree_report::{MAX_LISTED_REVIEWS, Node};
-use api::introspection::{
-    ActorNode, Actors, CallCounters, Config, ConfigFile, ListPersonasResponse, OpenApi, Persona, Setting, SettingLayer,
-    StoreCounters,
-};
+use super::{Call, error::CallError, personas};
 use api::operation::NoArguments;
+use api::personas::Persona;
+use api::settings::{Config, ConfigFile, Setting, SettingLayer};
 use config::{Loaded, Origin, default_settings};
-use domain::persona;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What the settings say, as far as callers may read it. It does not change while the broker runs.
@@ -27,7 +23,7 @@ impl ConfigView {
         let config = &loaded.config;
         Self {
             config: shown_config(loaded),
-            personas: config.personas.values().map(|persona| describe(persona)).collect(),
+            personas: config.personas.values().map(|persona| personas::describe(persona)).collect(),
             logs: config.server.data_dir.reviewers(),
             is_local: config.server.listen.ip().is_loopback(),
         }
@@ -35,6 +31,10 @@ impl ConfigView {
 
     pub(super) const fn is_local(&self) -> bool {
         self.is_local
+    }
+
+    pub(super) fn personas(&self) -> &[Persona] {
+        &self.personas
     }
 
     pub(super) fn logs_folder(&self) -> &Path {
@@ -95,56 +95,6 @@ fn without_secrets(loaded: &Loaded, name: &str, value: &impl Serialize) -> Value
     value
 }
 
-fn describe(persona: &persona::Persona) -> Persona {
-    Persona {
-        name: persona.name.clone(),
-        focus: persona.focus.clone(),
-        prompt: persona.prompt.to_string(),
-        ignore: persona.ignore.to_vec(),
-        mode: persona.mode.as_str().into(),
-        runtime: persona.runtime.map(|runtime| runtime.as_str().into()),
-        model: persona.model.clone(),
-        effort: persona.effort.map(|effort| effort.as_str().into()),
-        time_limit_seconds: persona.time_limit.as_secs(),
-        budget_usd: persona.budget_usd,
-        max_turns: (persona.mode == persona::Mode::Dedicated).then_some(persona.max_turns),
-        max_tokens: persona.max_tokens,
-        front_matter: persona.front_matter,
-    }
-}
-
-pub(super) async fn personas(call: &Call<'_>, _: NoArguments) -> Result<ListPersonasResponse, CallError> {
-    Ok(ListPersonasResponse { personas: call.service.config.personas.clone() })
-}
-
-pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<Config, CallError> {
+pub(super) async fn get(call: &Call<'_>, _: NoArguments) -> Result<Config, CallError> {
     Ok(call.service.config.config.clone())
-}
-
-pub(super) async fn actors(call: &Call<'_>, _: NoArguments) -> Result<Actors, CallError> {
-    let tree = call.broker.actors(MAX_LISTED_REVIEWS).await?;
-    let (store, calls) = (tree.store, tree.calls);
-    Ok(Actors {
-        root: actor(tree.root),
-        store: StoreCounters { commits: store.commits, changes: store.changes, waiting: store.waiting },
-        calls: CallCounters { in_flight: calls.in_flight, waiting: calls.waiting },
-        more_reviews: tree.more_reviews,
-    })
-}
-
-fn actor(node: Node) -> ActorNode {
-    let Node { kind, id, state, mailbox, handled, restarts, uptime_ms, last_error, children } = node;
-    let children = children.into_iter().map(actor).collect();
-    ActorNode { kind: kind.into(), id, state, mailbox, handled, restarts, uptime_ms, last_error, children }
-}
-
-pub(super) async fn openapi(_: &Call<'_>, _: NoArguments) -> Result<OpenApi, CallError> {
-    Ok(OpenApi(object(api::openapi::document().clone())))
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
-    }
 }
