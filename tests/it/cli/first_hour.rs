@@ -277,6 +277,8 @@ fn hints(text: &str) -> Vec<String> {
 async fn the_next_steps_that_commands_print_work_as_printed() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
+    repo.git(&["config", "user.name", "Ada"]);
+    repo.git(&["config", "user.email", "ada@example.invalid"]);
     repo.write("greeting.txt", "one\nzwei\nthree\n");
     repo.git(&["add", "greeting.txt"]);
     let refused = broker.command(&["gate"]).finish().await;
