@@ -1,0 +1,1 @@
+import{Ln as e,bn as t,gn as n}from"./frame.js";var r=()=>e({queryKey:n.personas,queryFn:({signal:e})=>t(`list_personas`,{},{signal:e}),staleTime:6e4});export{r as t};
