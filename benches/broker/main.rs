@@ -22,6 +22,7 @@ mod sample_repository;
 mod server_process;
 mod store_and_disk_alone;
 #[path = "../../tests/it/support/database.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
 mod stored;
 mod subscribers;
 mod waiters;
