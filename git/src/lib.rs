@@ -9,8 +9,8 @@
 //!
 //! Every git process starts in `process`.
 
+mod applied_as_shown;
 mod apply;
-mod apply_verification;
 mod commit_to_branch;
 mod diff_check_cache;
 mod discovery;

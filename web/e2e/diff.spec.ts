@@ -133,3 +133,22 @@ test("a strip beside the diff leads to its findings", async ({ broker, page }) =
   await strip.getByRole("button", { name: "1 of 2: 1 note, low" }).click();
   await expect(view.line("price_9()")).toBeInViewport();
 });
+
+test("the words that changed in a line are marked, and Shift W switches that off", async ({ broker, page }) => {
+  const before = "pub const PRICE_IN_CENTS: u32 = 100;\n";
+  broker.repository.commit("Prices", { "src/price.rs": before });
+  const diff = broker.repository.diff({ "src/price.rs": before.replace("100", "250") });
+  const review = await broker.agent("builder").propose("Raise the price", { diff });
+  const view = await ReviewView.open(page, broker, review);
+  const word = page.locator("[data-diff-span]", { hasText: "250" });
+  await expect(view.line("250")).toBeVisible();
+  await expect(word).not.toHaveCSS("background-color", "rgba(0, 0, 0, 0)");
+  await page.keyboard.press("Shift+W");
+  await expect(word).toHaveCSS("background-color", "rgba(0, 0, 0, 0)");
+  await page.reload();
+  await expect(view.line("250")).toBeVisible();
+  await expect(page.getByRole("button", { name: "words" })).toHaveAttribute("aria-pressed", "false");
+  await expect(word).toHaveCSS("background-color", "rgba(0, 0, 0, 0)");
+  await page.getByRole("button", { name: "words" }).click();
+  await expect(word).not.toHaveCSS("background-color", "rgba(0, 0, 0, 0)");
+});

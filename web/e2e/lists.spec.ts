@@ -25,6 +25,29 @@ test("a person saves filters by keyboard, finds them after a reload, and removes
   await expect(views.getByRole("button", { name: "of builder", exact: true })).toHaveCount(0);
 });
 
+test("the list of issues has views of its own", async ({ broker, page }) => {
+  const review = await broker.agent("builder").propose("Add none");
+  const reviewer = broker.agent("reviewer");
+  await reviewer.claim(review);
+  await reviewer.requestChanges(review, "Two faults.", [
+    { severity: "high", title: "It panics" },
+    { severity: "medium", title: "It is slow" },
+  ]);
+  await page.goto(broker.url("/i?severity=high"));
+  await expect(page.getByText("It panics")).toBeVisible();
+  await page.getByRole("button", { name: /Save this view/ }).click();
+  await page.keyboard.type("urgent");
+  await page.keyboard.press("Enter");
+  await page.goto(broker.url("/i"));
+  await expect(page.getByText("It is slow")).toBeVisible();
+  await page.getByRole("region", { name: "Saved views" }).getByRole("button", { name: "urgent", exact: true }).click();
+  await expect(page.getByText("It is slow")).toHaveCount(0);
+  await expect(page.getByText("It panics")).toBeVisible();
+  await page.goto(broker.url("/r"));
+  await expect(page.getByRole("link", { name: /Add none/ })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Saved views" })).toHaveCount(0);
+});
+
 test("the space bar previews the review of a row", async ({ broker, page }) => {
   const diff = broker.repository.diff({ "src/price.rs": "pub fn price() {}\n" });
   await broker.agent("builder").propose("Add none", { diff, description: "A customer may buy *nothing*." });

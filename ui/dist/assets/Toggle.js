@@ -1,1 +1,1 @@
-import{Rt as e,sr as t}from"./frame.js";var n=t();function r({isSelected:t,onChange:r,...i}){return(0,n.jsx)(e,{...i,"aria-pressed":t,"data-selected":t||void 0,onPress:()=>r(!t)})}export{r as t};
+import{cr as e,zt as t}from"./frame.js";var n=e();function r({isSelected:e,onChange:r,...i}){return(0,n.jsx)(t,{...i,"aria-pressed":e,"data-selected":e||void 0,onPress:()=>r(!e)})}export{r as t};

@@ -1,1 +1,1 @@
-import{Ln as e,bn as t,gn as n}from"./frame.js";var r=()=>e({queryKey:n.personas,queryFn:({signal:e})=>t(`list_personas`,{},{signal:e}),staleTime:6e4});export{r as t};
+import{Rn as e,_n as t,xn as n}from"./frame.js";var r=()=>e({queryKey:t.personas,queryFn:({signal:e})=>n(`list_personas`,{},{signal:e}),staleTime:6e4});export{r as t};

@@ -53,6 +53,7 @@ export const bindings = {
   split: { scope: "review", keys: ["m"], label: "Unified or split diff" },
   table: { scope: "review", keys: ["Shift+M"], label: "Diff as a plain table" },
   wrap: { scope: "review", keys: ["z"], label: "Wrap long lines" },
+  words: { scope: "review", keys: ["Shift+W"], label: "Mark changed words" },
   comment: { scope: "review", keys: ["c"], label: "Comment on the selected lines" },
   reply: { scope: "review", keys: ["r"], label: "Write a message" },
   compare: { scope: "review", keys: ["d"], label: "Compare with the round you saw last" },

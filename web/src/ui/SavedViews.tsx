@@ -7,18 +7,19 @@ import { Button } from "./Button";
 import { Dialog } from "./Dialog";
 import { Field } from "./Field";
 import { Press } from "./Press";
-import { isSameView, isSavedViews, MAX_VIEWS, nameProblem, type SavedView, withView } from "./savedViewsModel";
+import { isSameView, isSavedViews, MAX_VIEWS, nameProblem, type SavedView, textsOf, withView } from "./savedViewsModel";
 
 interface SavedViewsProps {
   /** The list that the views belong to. */
   list: string;
-  /** The filters of the address. */
-  search: Readonly<Record<string, string>>;
+  /** The search parameters of the page. Those with a text are its filters. */
+  search: object;
   onOpen: (search: Record<string, string>) => void;
 }
 
 /** Filters with a name, kept in this browser: one press shows them again. */
-export function SavedViews({ list, search, onOpen }: SavedViewsProps) {
+export function SavedViews({ list, search: parameters, onOpen }: SavedViewsProps) {
+  const search = textsOf(parameters);
   const [views, setViews] = useStored<SavedView[]>(`views.${list}`, isSavedViews, []);
   const [isNaming, setNaming] = useState(false);
   const current = views.find((view) => isSameView(view.search, search));

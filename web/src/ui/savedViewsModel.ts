@@ -9,6 +9,11 @@ export interface SavedView {
 export const MAX_VIEWS = 20;
 const MAX_NAME_CHARS = 40;
 
+/** The search parameters that are texts. */
+export function textsOf(search: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => typeof value === "string"));
+}
+
 function isSavedView(value: unknown): value is SavedView {
   const view = value as SavedView | null;
   return (

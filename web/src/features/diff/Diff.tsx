@@ -60,6 +60,8 @@ export interface DiffProps {
   layout: "unified" | "split";
   /** The table wraps long lines in the split layout in any case. */
   wrap: boolean;
+  /** Mark the words that changed within a line. The table does not. */
+  words: boolean;
   view: "pane" | "table";
   selection: LineRange | null;
   onSelect: (range: LineRange | null) => void;
@@ -79,7 +81,7 @@ export function Diff(props: DiffProps) {
 }
 
 function DiffOfContent(props: DiffProps) {
-  const { layout, wrap, view, selection, onSelect, onComment, renderNote, onCurrentFile, onPaneFailed } = props;
+  const { layout, wrap, words, view, selection, onSelect, onComment, renderNote, onCurrentFile, onPaneFailed } = props;
   const [isTreeOpen, setIsTreeOpen] = useState(false);
   const [hasPaneFailed, setHasPaneFailed] = useState(false);
   const model = useDiffModel(props);
@@ -127,6 +129,7 @@ function DiffOfContent(props: DiffProps) {
     notes: placed,
     layout,
     wrap,
+    words,
     selection,
     onSelect,
     onComment,

@@ -77,7 +77,7 @@ export function DiffPane(props: ViewerProps) {
 }
 
 function Pane(props: ViewerProps) {
-  const { files, sections, rows, contexts, layout, wrap, selection, marks, notes } = props;
+  const { files, sections, rows, contexts, layout, wrap, words, selection, marks, notes } = props;
   const { onSelect, onComment, onExpand, onPlace, renderHead, renderNote, renderElsewhere, onShowLine } = props;
   const view = useRef<PaneHandle>(null);
   const scroller = useRef<HTMLDivElement | null>(null);
@@ -125,11 +125,12 @@ function Pane(props: ViewerProps) {
   const dress = useCallback(
     (host: HTMLElement, file: number) => {
       markRewritten(host);
+      host.toggleAttribute("data-words-off", !words);
       nameCommentButton(host);
       reachScrollers(host);
       nameGaps(host, (index) => gapOf(sections[file], index), contexts[file] ?? NO_CONTEXT);
     },
-    [sections, contexts],
+    [sections, contexts, words],
   );
   const paint = () =>
     paintMatches(

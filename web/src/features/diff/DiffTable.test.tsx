@@ -38,6 +38,7 @@ function Page({ layout = "unified" as const, first = [] as readonly DiffNote[] }
       renderNote={(id) => <input aria-label={`reply to ${id}`} />}
       layout={layout}
       wrap
+      words
       view="table"
       selection={selection}
       onSelect={setSelection}
@@ -204,6 +205,7 @@ it("writes hidden characters out and runs nothing", () => {
         renderNote={() => null}
         layout="unified"
         wrap
+        words
         view="table"
         selection={null}
         onSelect={vi.fn()}

@@ -60,10 +60,11 @@ export const PANE_CSS = `
   [data-column-number][data-selected-line] {
     box-shadow: inset 3px 0 0 var(--accent);
   }
-  [data-line]:not([data-rewritten]) :is([data-diff-span], [data-diff-span] span, span:has(> [data-diff-span])) {
+  :host(:not([data-words-off])) [data-line]:not([data-rewritten]) :is([data-diff-span], [data-diff-span] span, span:has(> [data-diff-span])) {
     color: var(--text);
   }
-  [data-rewritten] [data-diff-span] {
+  [data-rewritten] [data-diff-span],
+  :host([data-words-off]) [data-diff-span] {
     background-color: transparent;
   }
   [data-line-annotation],

@@ -29,6 +29,8 @@ export interface ViewerProps {
   rows: readonly Row[];
   layout: "unified" | "split";
   wrap: boolean;
+  /** Mark the words that changed within a line. The table does not. */
+  words: boolean;
   selection: LineRange | null;
   onSelect: (range: LineRange | null) => void;
   onComment: (range: LineRange) => void;

@@ -7,12 +7,13 @@ import { ChangedPill } from "../../ui/ChangedPill";
 import { Empty } from "../../ui/Empty";
 import { Failure } from "../../ui/Failure";
 import { Page } from "../../ui/Page";
+import { SavedViews } from "../../ui/SavedViews";
 import { SkeletonRows } from "../../ui/Skeleton";
 import { IssueActions } from "./IssueActions";
 import { IssueFilters } from "./IssueFilters";
 import { IssueTable } from "./IssueTable";
 import { SettleDialog } from "./SettleDialog";
-import { cliOptions, hasFilters, type IssuesSearch, isLowFolded, withFilter } from "./search";
+import { cliOptions, hasFilters, type IssuesSearch, isLowFolded, parseIssuesSearch, withFilter } from "./search";
 import { useIssueRows } from "./useIssueRows";
 
 /** Issues of all reviews, the blocking ones first, by filters that stand in the address. */
@@ -33,6 +34,7 @@ export function IssuesPage() {
   return (
     <Page title="Issues" cli={cliLines.issues(cliOptions(search))}>
       <IssueFilters search={search} onChange={setSearch} counts={list.counts} issues={list.issues} />
+      <SavedViews list="issues" search={search} onOpen={(view) => setSearch(parseIssuesSearch(view))} />
       <IssueActions
         search={search}
         selected={chosen}

@@ -5,11 +5,12 @@ import { useDiffPreferences } from "./diffPreferences";
 
 /** How the diff is shown. */
 export function DiffOptions() {
-  const { layout, wrap, view, toggleLayout, toggleWrap, toggleView } = useDiffPreferences();
+  const { layout, wrap, words, view, toggleLayout, toggleWrap, toggleWords, toggleView } = useDiffPreferences();
   return (
     <div className="flex gap-1">
       <Option label="split" isSelected={layout === "split"} onChange={toggleLayout} shortcut={keyOf("split")} />
       <Option label="wrap" isSelected={wrap} onChange={toggleWrap} shortcut={keyOf("wrap")} />
+      {view === "pane" && <Option label="words" isSelected={words} onChange={toggleWords} shortcut={keyOf("words")} />}
       <Option label="table" isSelected={view === "table"} onChange={toggleView} shortcut={keyOf("table")} />
     </div>
   );

@@ -37,7 +37,7 @@ function DiffNoteView({ id }: { id: string }) {
 /** The diff with everything that stands at its lines. Typing does not draw it again. */
 export function DiffView({ patch, contentHash, handle, selection, onSelect }: DiffViewProps) {
   const { id, comment, go } = useReview();
-  const { layout, wrap, view } = useDiffPreferences();
+  const { layout, wrap, words, view } = useDiffPreferences();
   const notes = useNotes();
   const placed = useStableNotes(notes.diff);
   const noteIds = useMemo(() => new Set(placed.map((note) => note.id)), [placed]);
@@ -70,6 +70,7 @@ export function DiffView({ patch, contentHash, handle, selection, onSelect }: Di
           renderNote={renderNote}
           layout={layout}
           wrap={wrap}
+          words={words}
           view={view}
           selection={selection}
           onSelect={select}

@@ -34,7 +34,7 @@ export function PatchPanel({ persona }: { persona: string }) {
 
 function OfferedPatch({ offer, persona }: { offer: EventEntry; persona: string }) {
   const { id, moment, review, events, can, go, openDialog } = useReview();
-  const { layout, wrap, view } = useDiffPreferences();
+  const { layout, wrap, words, view } = useDiffPreferences();
   const [from, setFrom] = useState<"round" | "base">("round");
   const { data, isError, error, refetch } = useQuery(counterPatch(moment, persona, offer.round, offer.version, from));
   const patch = useMemo(() => (data === undefined ? null : parsePatch(data.text)), [data]);
@@ -88,6 +88,7 @@ function OfferedPatch({ offer, persona }: { offer: EventEntry; persona: string }
             renderNote={() => null}
             layout={layout}
             wrap={wrap}
+            words={words}
             view={view}
             selection={null}
             onSelect={() => undefined}

@@ -21,7 +21,7 @@ function openFindWhenDrawn(handle: DiffPlace["handle"], framesLeft = 30): void {
 /** The keys of the review page. Each is a button too. */
 export function ReviewKeys({ handle, onWrite, onComment, onMenu, onSettle }: ReviewKeysProps) {
   const { review, shown, seenRound, can, go, showLatest, openDialog } = useReview();
-  const { toggleLayout, toggleView, toggleWrap } = useDiffPreferences();
+  const { toggleLayout, toggleView, toggleWords, toggleWrap } = useDiffPreferences();
   const navigate = useNavigate();
   const diff = () => handle.current;
   const previous = seenRound ?? (shown.round > 1 ? shown.round - 1 : null);
@@ -47,6 +47,7 @@ export function ReviewKeys({ handle, onWrite, onComment, onMenu, onSettle }: Rev
     split: toggleLayout,
     table: toggleView,
     wrap: toggleWrap,
+    words: toggleWords,
     comment: onComment,
     reply: onWrite,
     ...(previous !== null && {

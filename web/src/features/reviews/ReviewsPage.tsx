@@ -27,7 +27,7 @@ export function ReviewsPage() {
     <Page title="Reviews" cli={cliLine(search)}>
       <div className="flex flex-col gap-3">
         <FilterBar search={search} onChange={setSearch} rows={rows} />
-        <SavedViews list="reviews" search={textsOf(search)} onOpen={(view) => setSearch(parseReviewsSearch(view))} />
+        <SavedViews list="reviews" search={search} onOpen={(view) => setSearch(parseReviewsSearch(view))} />
         <StatusTabs search={search} counts={search.turn === "me" ? null : counts} onChange={setSearch} />
       </div>
       <ChangedPill changed={changed} isOld={isOld} onShow={showChanges} />
@@ -51,10 +51,6 @@ export function ReviewsPage() {
       )}
     </Page>
   );
-}
-
-function textsOf(search: ReviewsSearch): Record<string, string> {
-  return Object.fromEntries(Object.entries(search).filter(([, value]) => typeof value === "string"));
 }
 
 function NoReviews({ isFiltered, onClear }: { isFiltered: boolean; onClear: () => void }) {

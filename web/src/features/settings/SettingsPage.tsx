@@ -21,7 +21,8 @@ export function SettingsPage() {
     <Page title="Settings" cli={cliLines.configRunning()}>
       <p className="text-dim">
         What the broker read when it started. Your name, theme and keys are in{" "}
-        <Link to="/preferences">Preferences</Link>.
+        <Link to="/preferences">Preferences</Link>, personas and their prompts with the{" "}
+        <Link to="/pool">reviewers</Link>.
       </p>
       {isPending ? (
         <SkeletonRows count={12} label="the settings" />
