@@ -84,6 +84,11 @@ test("sizes", async ({ broker, page }) => {
   await page.getByText("pub const PRICE").first().waitFor();
   record("everything, compressed", sizeOfLoaded() / 1000, 750, "kB");
 
+  const withDiff = sizeOfLoaded();
+  for (const path of ["/i", "/search", "/pool", "/actors", "/log", "/stats", "/settings", "/api-docs"])
+    await open(page, broker.url(path));
+  record("Issues to API: eight more pages, compressed", (sizeOfLoaded() - withDiff) / 1000, 70, "kB");
+
   const dist = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const bytes = dist.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
   record("ui/dist", bytes / 1e6, 2.2, "MB");
