@@ -1,13 +1,14 @@
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { keyOf } from "../keys/bindings";
 import { useKeys } from "../keys/KeysContext";
 import { useStored } from "../storage";
 import { Name } from "../text/UserText";
 import { Button } from "./Button";
-import { Dialog } from "./Dialog";
-import { Field } from "./Field";
 import { Press } from "./Press";
-import { isSameView, isSavedViews, MAX_VIEWS, nameProblem, type SavedView, textsOf, withView } from "./savedViewsModel";
+import { isSameView, isSavedViews, MAX_VIEWS, type SavedView, textsOf, withView } from "./savedViewsModel";
+
+/** Loaded when a view gets a name: most visits do not need a dialog. */
+const NameDialog = lazy(() => import("./ViewNameDialog").then(({ ViewNameDialog }) => ({ default: ViewNameDialog })));
 
 interface SavedViewsProps {
   /** The list that the views belong to. */
@@ -55,58 +56,17 @@ export function SavedViews({ list, search: parameters, onOpen }: SavedViewsProps
         </Button>
       )}
       {isNaming && (
-        <NameDialog
-          views={views}
-          onClose={() => setNaming(false)}
-          onSave={(name) => {
-            setViews(withView(views, { name, search: { ...search } }));
-            setNaming(false);
-          }}
-        />
+        <Suspense fallback={null}>
+          <NameDialog
+            views={views}
+            onClose={() => setNaming(false)}
+            onSave={(name) => {
+              setViews(withView(views, { name, search: { ...search } }));
+              setNaming(false);
+            }}
+          />
+        </Suspense>
       )}
     </section>
-  );
-}
-
-interface NameDialogProps {
-  views: readonly SavedView[];
-  onClose: () => void;
-  onSave: (name: string) => void;
-}
-
-function NameDialog({ views, onClose, onSave }: NameDialogProps) {
-  const [name, setName] = useState("");
-  const [isTried, setTried] = useState(false);
-  const problem = nameProblem(name);
-  const isKnown = views.some((view) => view.name === name.trim());
-  return (
-    <Dialog title="Save this view" isOpen onClose={onClose}>
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setTried(true);
-          if (problem === null) onSave(name.trim());
-        }}
-      >
-        <Field
-          label="Name"
-          value={name}
-          onChange={setName}
-          error={isTried ? problem : null}
-          hint={isKnown ? "It replaces the view of this name." : "The filters are kept in this browser."}
-          isRequired
-          autoFocus
-        />
-        <div className="flex justify-end gap-2">
-          <Button kind="quiet" onPress={onClose}>
-            Close
-          </Button>
-          <Button kind="primary" type="submit">
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   );
 }
