@@ -54,6 +54,7 @@ fn with_examples(file: &str, line: &str) -> String {
             of if of.contains("name") => "shop",
             of if of.contains("value") => "7",
             "at" => "7",
+            "size" => "3",
             other => panic!("{file}: no example for {other:?} in `{line}`; add one here"),
         });
         text.push_str(rest);
