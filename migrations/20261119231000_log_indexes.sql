@@ -33,6 +33,8 @@ CREATE TABLE finding_index (
 CREATE INDEX finding_index_by_rank ON finding_index (rank, number, is_issue, status, severity, blocks, review_open, project,
                                                      kind, persona, reviewer, file, review);
 CREATE INDEX finding_index_by_review ON finding_index (review, rank, number);
+CREATE INDEX finding_index_by_project ON finding_index (project, rank, number);
+CREATE INDEX finding_index_by_project_and_number ON finding_index (project, number);
 CREATE INDEX finding_index_by_file ON finding_index (file, rank, number) WHERE file IS NOT NULL;
 
 -- How many findings have these values.
@@ -81,5 +83,7 @@ CREATE TABLE search_texts (
 -- Their words. The texts themselves stand where they always stood. `scope` has a word for the kind, the project and the
 -- review, so that a filter is a part of the query.
 CREATE VIRTUAL TABLE search_words USING fts5 (
-    title, body, scope, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0'
+    title, body, scope, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0',
+    -- The last word of a search may be the beginning of one.
+    prefix = '1 2 3'
 );

@@ -33,7 +33,6 @@ use domain::{
     persona::{Mode, Persona},
     query_types::{ConventionsFile, EventOrder, FindingGroupBy, GroupBy},
     review::{AddMessage, Command, DiffSide, PastReview, Proposer, Review, Seat, transition},
-    search::SearchWords,
     stats::{DailyStats, Stats},
     time::Timestamp,
     verdict::VerdictRequest,
@@ -289,7 +288,13 @@ impl Broker {
         repository.branch_head(branch).await
     }
 
-    /// Findings of one review or of all.
+    /// Waits until the indexes of findings and texts contain every event. `false`: that takes too long.
+    pub async fn catch_up_indexes(&self) -> Answer<bool> {
+        let _call = self.admit()?;
+        self.0.indexer.catch_up().await
+    }
+
+    /// Findings of one review or of all. A filter that needs the index finds what the index contains.
     pub async fn findings(
         &self,
         filter: &FindingFilter,
@@ -303,23 +308,20 @@ impl Broker {
         let limit = input_validation::page(&self.0.shared.settings.limits, limit)?;
         self.check_finding_filter(filter)?;
         let _call = self.admit()?;
-        self.0.indexer.catch_up().await?;
         self.reader().list_indexed_findings(filter, cursor, limit).await?.ok_or(BrokerError::BadCursor)
     }
 
-    /// Counts findings by group. Also says whether the index contains every event.
-    pub async fn count_findings(&self, filter: &FindingFilter, by: FindingGroupBy) -> Answer<(FindingGroups, bool)> {
+    /// Counts the findings that the index contains, by group.
+    pub async fn count_findings(&self, filter: &FindingFilter, by: FindingGroupBy) -> Answer<FindingGroups> {
         let _call = self.admit()?;
         self.check_finding_filter(filter)?;
-        let is_complete = self.0.indexer.catch_up().await?;
-        Ok((self.reader().count_findings(filter, by).await?, is_complete))
+        Ok(self.reader().count_findings(filter, by).await?)
     }
 
-    /// The numbers of the findings that contain these words.
-    pub async fn search_findings(&self, words: &SearchWords) -> Answer<Vec<i64>> {
+    /// The numbers of the findings that the query finds, as far as they are indexed.
+    pub async fn search_findings(&self, query: &TextQuery) -> Answer<Vec<i64>> {
         let _call = self.admit()?;
-        self.0.indexer.catch_up().await?;
-        Ok(self.reader().search_findings(words).await?)
+        Ok(self.reader().search_findings(query).await?)
     }
 
     /// Texts that contain these words. Also says whether the index contains every event.

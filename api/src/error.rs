@@ -252,6 +252,7 @@ impl ErrorCode {
         let name = match name {
             _ if name.ends_with("_role") => "role",
             _ if name.starts_with("statuses[") => "status",
+            _ if name.starts_with("severities[") => "severity",
             _ if name.starts_with("remove[") => "part",
             "to" => "recipient",
             _ => name,

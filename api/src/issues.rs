@@ -145,6 +145,9 @@ pub struct ListIssuesResponse {
     pub issues: Vec<Issue>,
     /// Pass it as `cursor` for the next page. Absent on the last page.
     pub next_cursor: Option<String>,
+    /// True while the broker still indexes an older database: with q, blocks, open_reviews, type, reviewer or an order,
+    /// issues may be missing.
+    pub indexing: Option<bool>,
 }
 
 /// An issue or a suggestion.

@@ -4,7 +4,7 @@
 use super::{Call, CallContext, CallError, Service, decode_request, event_history, run, run_logged};
 use actors::Caller;
 use api::{
-    Operation, OperationId,
+    ErrorBody, ErrorCode, Operation, OperationId,
     event_history::AuditRequest,
     exports::{ExportFormat, ExportIssuesRequest, ExportReviewRequest, Sink, Source, write_issues, write_reviews},
     operation as op,
@@ -49,7 +49,11 @@ impl Export {
         let (sender, mut parts) = mpsc::channel(MAX_QUEUED_PARTS);
         let work = write(ExportParts { text: String::new(), parts: sender.clone() });
         tokio::spawn(async move {
-            let written = AssertUnwindSafe(work).catch_unwind().await;
+            let written = tokio::select! {
+                written = AssertUnwindSafe(work).catch_unwind() => written,
+                // The client has left.
+                () = sender.closed() => return,
+            };
             let result = match written.unwrap_or(Err(CallError::Internal)) {
                 Ok(sink) => sink.finish().await,
                 Err(error) => Err(error),
@@ -165,6 +169,10 @@ async fn export_review(call: &Call<'_>, request: ExportReviewRequest) -> Result<
 async fn export_issues(call: &Call<'_>, request: ExportIssuesRequest) -> Result<Export, CallError> {
     let source = OwnCalls::of(call);
     let ExportIssuesRequest { format, filter } = request;
+    if !call.broker.catch_up_indexes().await? {
+        let error = "the broker still indexes its database, and issues would be missing; try again in a minute";
+        return Err(CallError::Refused(ErrorBody { retryable: true, ..ErrorBody::new(ErrorCode::Busy, error) }));
+    }
     Export::start("issues".to_owned(), format, async move |mut parts| {
         write_issues(&source, &filter, format, &mut parts).await?;
         Ok(parts)

@@ -20,13 +20,13 @@ use domain::{
     review::{Command, UpdateFinding},
     text::truncate,
 };
-use store::{FindingFilter, FindingOrder, ListedFinding, MAX_SEARCHED_FINDINGS};
+use store::{FindingFilter, FindingOrder, ListedFinding, MAX_SEARCHED_FINDINGS, TextQuery};
 
 /// Characters of an intent in a row.
 const INTENT_CHARS: usize = 160;
 
 pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<ListIssuesResponse, CallError> {
-    let (view, filter) = filter(call, &request).await?;
+    let (view, filter, is_complete) = filter(call, &request).await?;
     let is_past = view.as_ref().is_some_and(ReviewView::is_past);
     if is_past && (filter.blocks.is_some() || filter.open_reviews || filter.order == FindingOrder::Blocking) {
         let error = "not allowed with blocks, open_reviews and order, which are about the reviews as they are now";
@@ -39,8 +39,11 @@ pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<
             Some(view) => view.findings(&filter, cursor, limit).await?,
             None => call.broker.findings(&filter, cursor, limit).await?,
         };
-        let response =
-            ListIssuesResponse { issues: page.items.iter().map(row).collect(), next_cursor: page.next_cursor };
+        let response = ListIssuesResponse {
+            issues: page.items.iter().map(row).collect(),
+            next_cursor: page.next_cursor,
+            indexing: (!is_complete).then_some(true),
+        };
         match rows_that_fit(page.items.len(), &response, call.service.settings.page_chars)? {
             None => return Ok(response),
             Some(rows) => limit = u32::try_from(rows).ok(),
@@ -63,9 +66,10 @@ fn row(listed: &ListedFinding) -> Issue {
 
 /// Counts the issues that list_issues lists, by group.
 pub(super) async fn count(call: &Call<'_>, request: CountIssuesRequest) -> Result<CountIssuesResponse, CallError> {
-    let ((_, filter), by) = (filter(call, &request.filter).await?, request.group_by);
+    let ((_, filter, is_searched), by) = (filter(call, &request.filter).await?, request.group_by);
+    let is_complete = is_searched && call.broker.catch_up_indexes().await?;
     let is_cut = filter.among.as_ref().is_some_and(|among| among.len() >= MAX_SEARCHED_FINDINGS);
-    let (counted, is_complete) = call.broker.count_findings(&filter, by).await?;
+    let counted = call.broker.count_findings(&filter, by).await?;
     let mut groups = Vec::with_capacity(counted.groups.len());
     for group in counted.groups {
         let counts = (group.issues, group.open, group.blocking);
@@ -95,10 +99,11 @@ pub(super) async fn count(call: &Call<'_>, request: CountIssuesRequest) -> Resul
     Ok(response)
 }
 
+/// The review that the request names, its filter, and whether the indexes that the filter needs contain every event.
 async fn filter(
     call: &Call<'_>,
     request: &ListIssuesRequest,
-) -> Result<(Option<ReviewView>, FindingFilter), CallError> {
+) -> Result<(Option<ReviewView>, FindingFilter, bool), CallError> {
     let name = call.authz.identity_for("caller_id", request.caller_id.clone())?;
     let view = match &request.review_id {
         Some(given) => Some(call.view(given, request.at, name.as_deref()).await?),
@@ -110,15 +115,22 @@ async fn filter(
         None => None,
     };
     let only_review = || call.authz.scope().and_then(Scope::only_review);
+    let review = view.as_ref().map(|view| view.number).or_else(only_review);
+    let project = project(call, request.project.clone())?;
+    let mut is_complete = true;
     let among = match &request.q {
         None => None,
         Some(text) => Some(match parse_words(text)? {
-            Some(words) => call.broker.search_findings(&words).await?,
+            Some(words) => {
+                is_complete = call.broker.catch_up_indexes().await?;
+                let query = TextQuery { words, kinds: Vec::new(), project: project.clone(), review };
+                call.broker.search_findings(&query).await?
+            }
             None => Vec::new(),
         }),
     };
     let filter = FindingFilter {
-        review: view.as_ref().map(|view| view.number).or_else(only_review),
+        review,
         number: request.issue_id.as_deref().map(|given| parse_number("issue_id", given)).transpose()?,
         statuses: one_or_several("statuses", "status", request.status, request.statuses.as_ref())?,
         severities: one_or_several("severities", "severity", request.severity, request.severities.as_ref())?,
@@ -131,13 +143,16 @@ async fn filter(
         reviewer: request.reviewer.clone(),
         among,
         suggestions: request.include_suggestions.unwrap_or(false),
-        project: project(call, request.project.clone())?,
+        project,
         order: match request.order {
             None | Some(IssueOrder::Newest) => FindingOrder::Newest,
             Some(IssueOrder::Blocking) => FindingOrder::Blocking,
         },
     };
-    Ok((view, filter))
+    if filter.needs_index() && is_complete {
+        is_complete = call.broker.catch_up_indexes().await?;
+    }
+    Ok((view, filter, is_complete))
 }
 
 fn one_or_several<T: Copy>(

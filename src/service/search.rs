@@ -1,7 +1,12 @@
 //! The operation that searches texts.
 
-use super::{Call, error::CallError, event_history::project, pagination::rows_that_fit};
-use actors::credentials::Scope;
+use super::{
+    Call,
+    error::{CallError, error_body},
+    event_history::project,
+    pagination::rows_that_fit,
+};
+use actors::{BrokerError, credentials::Scope};
 use api::{
     ErrorBody,
     search::{SearchRequest, SearchResponse, SearchResult},
@@ -41,7 +46,8 @@ pub(super) async fn search(call: &Call<'_>, request: SearchRequest) -> Result<Se
 pub(super) fn parse_words(given: &str) -> Result<Option<SearchWords>, ErrorBody> {
     let chars = given.chars().count();
     if chars > MAX_QUERY_CHARS {
-        return Err(ErrorBody::invalid("q", &format!("has {chars} characters; allowed: {MAX_QUERY_CHARS}")));
+        let error = BrokerError::TooLong { field: "q", actual: chars, limit: MAX_QUERY_CHARS, unit: "characters" };
+        return Err(error_body(&error));
     }
     Ok(SearchWords::parse(given))
 }

@@ -108,9 +108,11 @@ test("the audit log has every event, and a link leads to one of them", async ({ 
   await row(page, /asked to set I-1 .* to disputed/).click();
   await page.getByRole("link", { name: /Link to event/ }).click();
   await expect(page).toHaveURL(/seq=\d+/);
+  const opened = page.getByRole("button", { name: /to disputed/, expanded: true });
+  await expect(page.getByRole("note")).toContainText("begins with event");
+  await expect(opened).toBeVisible();
   await page.reload();
   await expect(page.getByRole("note")).toContainText("begins with event");
-  const opened = page.getByRole("button", { name: /to disputed/, expanded: true });
   await expect(opened).toBeVisible();
   await expect(page.getByText("Prices never change.").last()).toBeVisible();
   await page.getByRole("link", { name: "Go to the newest events" }).click();

@@ -4,11 +4,16 @@ import { expect, test } from "./fixtures";
 test("the documentation leads from a word to an answer", async ({ broker, page }) => {
   await broker.agent("builder").propose("Add none");
   await page.goto(broker.url("/"));
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.keyboard.press("g");
   await page.keyboard.press("d");
   await expect(page.getByRole("heading", { level: 1, name: "REST API" })).toBeFocused();
+  const find = page.getByRole("searchbox");
+  await expect(find).toBeVisible();
   await page.keyboard.press("/");
+  await expect(find).toBeFocused();
   await page.keyboard.type("status waiting_on");
+  await expect(page).toHaveURL(/[?&]q=status/);
   const card = page.getByRole("article", { name: "Status of a review" });
   await card.getByRole("button").first().click();
   await expect(page).toHaveURL(/op=get_review_status/);

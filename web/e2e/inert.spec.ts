@@ -116,6 +116,7 @@ async function expectInert(page: Page) {
     const texts = roots.map((root) =>
       root instanceof Document ? (root.body.textContent ?? "") : (root.textContent ?? ""),
     );
+    const names = ["title", "aria-label", "aria-valuetext", "placeholder"];
     return {
       attacked: (globalThis as { attacked?: unknown }).attacked ?? null,
       links: links.filter((link) => !/^(https?:|\/|#|\.)/.test(link)),
@@ -128,6 +129,7 @@ async function expectInert(page: Page) {
       handlers: handlers.map((element) => element.outerHTML.slice(0, 200)),
       text: texts.join("\n"),
       title: document.title,
+      attributes: elements.flatMap((element) => names.flatMap((name) => element.getAttribute(name) ?? [])),
     };
   });
   expect(found.attacked, "a script ran").toBeNull();
@@ -136,6 +138,10 @@ async function expectInert(page: Page) {
   expect(found.handlers, "event handlers in attributes").toEqual([]);
   expect(found.embedded.filter((html) => !/^<meta (charset|name="(viewport|color-scheme)")/.test(html))).toEqual([]);
   expect(HIDDEN.exec(found.text)?.[0].codePointAt(0), "a hidden character").toBeUndefined();
+  expect(
+    found.attributes.filter((text) => HIDDEN.test(text)),
+    "hidden characters in attributes",
+  ).toEqual([]);
   expect(HIDDEN.exec(found.title)?.[0].codePointAt(0), "a hidden character in the title").toBeUndefined();
 }
 

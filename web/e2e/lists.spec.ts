@@ -9,8 +9,10 @@ test("a person saves filters by keyboard, finds them after a reload, and removes
   await expect(page.getByRole("link", { name: /Add none/ })).toBeVisible();
   await page.keyboard.press("b");
   const dialog = page.getByRole("dialog", { name: "Save this view" });
+  await expect(dialog.getByLabel("Name")).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(dialog).toContainText("Give the view a name.");
+  await expect(dialog.getByLabel("Name")).toBeFocused();
   await page.keyboard.type("of builder");
   await page.keyboard.press("Enter");
   await expect(dialog).toHaveCount(0);
@@ -36,8 +38,11 @@ test("the list of issues has views of its own", async ({ broker, page }) => {
   await page.goto(broker.url("/i?severity=high"));
   await expect(page.getByText("It panics")).toBeVisible();
   await page.getByRole("button", { name: /Save this view/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Save this view" });
+  await expect(dialog.getByLabel("Name")).toBeFocused();
   await page.keyboard.type("urgent");
   await page.keyboard.press("Enter");
+  await expect(dialog).toHaveCount(0);
   await page.goto(broker.url("/i"));
   await expect(page.getByText("It is slow")).toBeVisible();
   await page.getByRole("region", { name: "Saved views" }).getByRole("button", { name: "urgent", exact: true }).click();

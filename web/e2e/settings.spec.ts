@@ -15,6 +15,7 @@ test.describe("values", () => {
 
   test("each value is shown with its source and the command that changes it", async ({ broker, page }) => {
     await page.goto(broker.url("/"));
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
     await page.keyboard.press("g");
     await page.keyboard.press("c");
     await expect(page.getByRole("heading", { level: 1, name: "Settings" })).toBeFocused();
@@ -26,11 +27,15 @@ test.describe("values", () => {
     await expect(listen).toContainText("option");
     await expect(listen).toContainText("--listen");
 
+    const find = page.getByRole("searchbox");
     await page.keyboard.press("/");
+    await expect(find).toBeFocused();
     await page.keyboard.type("lease");
     await expect(page).toHaveURL(/q=lease/);
     await expect(listen).toHaveCount(0);
     await page.keyboard.press("Escape");
+    await expect(find).not.toBeFocused();
+    await expect(find).toHaveValue("lease");
     await lease.getByRole("button").first().click();
     await expect(lease).toContainText("countersign config set claims.lease 9m");
     await expect(lease).toContainText(/Default: \d+m/);

@@ -10,8 +10,15 @@ use domain::{
     time::Now,
 };
 use ractor::ActorRef;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    time::Duration,
+};
 use store::{PoolPause, Reader};
+use tokio::time::sleep;
+
+/// No reviewer starts until it is known whether the pool is paused.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// A change of the pool. What is `None` stays as it is.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,10 +39,13 @@ impl PoolLimit {
 
 /// The pause that an operator has made, in this run of the broker or an earlier one.
 pub(crate) async fn find_pause(reader: &Reader) -> Option<PoolPause> {
-    reader.find_pool_pause().await.unwrap_or_else(|error| {
-        tracing::error!(%error, "cannot read whether the pool is paused; it is not");
-        None
-    })
+    loop {
+        match reader.find_pool_pause().await {
+            Ok(pause) => return pause,
+            Err(error) => tracing::error!(%error, "cannot read whether the pool is paused; retrying"),
+        }
+        sleep(RETRY_DELAY).await;
+    }
 }
 
 /// What a paused pool says. `failure`: what it would say otherwise.
@@ -105,15 +115,16 @@ impl ReviewerPool {
         by: Option<String>,
     ) -> Result<Vec<LiveReviewer>, BrokerError> {
         let ids: Vec<_> = state.live().map(|reviewer| reviewer.row.id.clone()).collect();
-        let mut stopped = Vec::new();
+        let (mut stopped, mut failure) = (Vec::new(), None);
         for id in ids {
             match self.stop_for_operator(myself, state, &id, at_once, by.clone()).await {
                 Ok(reviewer) => stopped.push(reviewer),
                 Err(BrokerError::UnknownReviewer { .. }) => {}
-                Err(error) => return Err(error),
+                // The others are stopped all the same.
+                Err(error) => failure = Some(error),
             }
         }
-        Ok(stopped)
+        failure.map_or(Ok(stopped), Err)
     }
 
     /// Whether an operator may start an agent that takes only the seats of this persona.

@@ -6,9 +6,6 @@ use crate::{
     operation::ListIssues,
 };
 
-/// Rows of one page.
-const PAGE_ROWS: u32 = 200;
-
 /// Writes the issues that match a filter. Returns their number.
 pub async fn write_issues<S: Source, K: Sink<Error = S::Error>>(
     source: &S,
@@ -70,7 +67,7 @@ pub(super) struct IssuePages {
 
 impl IssuePages {
     pub(super) fn new(request: ListIssuesRequest) -> Self {
-        Self { request: ListIssuesRequest { limit: Some(PAGE_ROWS), ..request }, is_over: false, is_first: true }
+        Self { request: ListIssuesRequest { limit: None, ..request }, is_over: false, is_first: true }
     }
 
     /// All issues and suggestions of a review.

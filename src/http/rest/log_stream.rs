@@ -14,7 +14,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use futures::stream::unfold;
+use futures::{FutureExt as _, stream::unfold};
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -121,6 +121,14 @@ async fn next_chunk(mut stream: LogStream) -> Option<(Result<Bytes, Infallible>,
 impl LogStream {
     async fn next_bytes(&mut self) -> Bytes {
         loop {
+            if self.closing.is_cancelled() {
+                return self.end(EndReason::Closing);
+            }
+            if let Some((revocations, secret)) = &mut self.revocations
+                && revocations.revoked(secret).now_or_never().is_some()
+            {
+                return self.end(EndReason::TokenRevoked);
+            }
             let part = match self.first.take() {
                 Some(part) => return self.frame(&part),
                 None => match self.log.read_from(self.next).await {
@@ -172,7 +180,6 @@ impl LogStream {
     fn frame(&mut self, part: &ReviewerLogResponse) -> Bytes {
         let missing = part.from.saturating_sub(self.next);
         self.next = part.next;
-        self.heartbeat_at = Instant::now() + HEARTBEAT_INTERVAL;
         if self.as_text {
             let note = if missing > 0 { format!("--- {missing} bytes were dropped\n") } else { String::new() };
             return Bytes::from(note + &part.text);

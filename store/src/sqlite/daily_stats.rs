@@ -2,7 +2,7 @@
 
 use super::{
     Reader,
-    stats::{Days, Group, Groups, add_count, group_stats, issues_by_fate, latest_days, read_groups},
+    stats::{Days, Group, Groups, MAX_GROUPS, add_count, group_stats, issues_by_fate, latest_days, read_groups},
 };
 use crate::{StatsPeriod, StoreError};
 use domain::{
@@ -29,8 +29,12 @@ impl Reader {
             false => Groups::new(),
         };
         transaction.rollback().await?;
-        let rows = by_day.into_iter().map(|(day, group)| day_stats(day, &group, period));
-        let mut daily = DailyStats { days: rows.collect(), more_days, ..DailyStats::default() };
+        let mut days: Vec<_> = by_day.into_iter().map(|(day, group)| day_stats(day, &group, period)).collect();
+        // The parts of days at both ends of the period are not among the latest whole days.
+        let left_out = days.len().saturating_sub(MAX_GROUPS);
+        days.drain(..left_out);
+        let more_days = more_days + left_out;
+        let mut daily = DailyStats { days, more_days, ..DailyStats::default() };
         add_personas(&mut daily, by_worker, period);
         Ok(daily)
     }

@@ -178,6 +178,10 @@ fn push_walk(sql: &mut QueryBuilder<Sqlite>, filter: &FindingFilter, after: Plac
     if let Some(number) = filter.number {
         sql.push(" AND number = ").push_bind(number.0);
     }
+    // Within a project the limit counts only its own findings.
+    if let Some(project) = &filter.project {
+        sql.push(" AND project = ").push_bind(project.clone().unwrap_or_default());
+    }
     if let Some(file) = &filter.file {
         sql.push(" AND file = ").push_bind(file.clone());
     }

@@ -8,13 +8,7 @@ use crate::{
     StoreError,
     query_types::{FoundText, Page, TextQuery},
 };
-use domain::{
-    finding::Finding,
-    ids::ReviewNumber,
-    review::Status,
-    search::{SearchKind, SearchWords},
-    time::Timestamp,
-};
+use domain::{finding::Finding, ids::ReviewNumber, review::Status, search::SearchKind, time::Timestamp};
 use sqlx::Row as _;
 
 /// Most findings that a search limits a list of findings to: the newest.
@@ -96,9 +90,8 @@ impl Reader {
     }
 
     /// The numbers of the newest findings that match, at most [`MAX_SEARCHED_FINDINGS`].
-    pub async fn search_findings(&self, words: &SearchWords) -> Result<Vec<i64>, StoreError> {
-        let kinds = vec![SearchKind::Finding];
-        let query = TextQuery { words: words.clone(), kinds, project: None, review: None };
+    pub async fn search_findings(&self, query: &TextQuery) -> Result<Vec<i64>, StoreError> {
+        let query = TextQuery { kinds: vec![SearchKind::Finding], ..query.clone() };
         let numbers = sqlx::query_scalar(
             "SELECT t.reference FROM (SELECT rowid AS id FROM search_words WHERE search_words MATCH ?
                                       ORDER BY rowid DESC LIMIT ?) m JOIN search_texts t ON t.id = m.id",

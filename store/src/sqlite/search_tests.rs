@@ -47,7 +47,7 @@ async fn titles_come_first_then_the_newest_and_filters_are_a_part_of_the_query()
     let verdicts = find(store, query("so"), 3).await;
     assert!(verdicts.len() >= 5 && verdicts.iter().all(|(kind, _)| *kind == SearchKind::Verdict), "{verdicts:?}");
     assert_eq!(find(store, query("R-4"), 50).await, [(SearchKind::Review, 4)]);
-    assert_eq!(store.reader.search_findings(&SearchWords::parse("high").unwrap()).await.unwrap(), [1]);
+    assert_eq!(store.reader.search_findings(&query("high")).await.unwrap(), [1]);
     fixture.end().await;
 }
 

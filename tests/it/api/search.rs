@@ -109,7 +109,7 @@ async fn a_search_finds_what_was_committed_before_it_in_titles_first() {
     for text in ["%22", "AND", "-", "%00", "NEAR(x", "title:%20x", "a%20OR", "%F0%9F%91%A9"] {
         search(&rest, &format!("q={text}")).await;
     }
-    rest.get(&format!("/search?q={}", "x".repeat(501))).await.refused(422, "invalid_argument");
+    rest.get(&format!("/search?q={}", "x".repeat(501))).await.refused(413, "too_long");
     rest.get("/search").await.refused(400, "invalid_params");
     rest.get("/search?q=umlaut&cursor=x").await.refused(422, "bad_cursor");
     let printed = broker.command(&["search", "lost", "umla"]).stdout().await;

@@ -754,6 +754,8 @@ export type ListDeadDeliveriesResponse = {
 };
 
 export type ListIssuesResponse = {
+  /** True while the broker still indexes an older database: with q, blocks, open_reviews, type, reviewer or an order, issues may be missing. */
+  indexing?: boolean;
   /** Newest first, or in the order that was asked for. */
   issues: Issue[];
   /** Pass it as `cursor` for the next page. Absent on the last page. */

@@ -27,6 +27,11 @@ test("what can change whose turn it is makes the lists old", () => {
   }
 });
 
+test("an answer to an issue makes the statistics old, and a crash loop does not", () => {
+  expect(touched({ type: "activity", review_id: "id-1" })).toContainEqual(keys.periods);
+  expect(touched({ type: "activity", review_id: null })).not.toContainEqual(keys.periods);
+});
+
 test("reviewers and crash loops make the pool old, and no list", () => {
   for (const type of ["reviewer_updated", "activity"] as const) {
     const named = touched({ type, review_id: null });

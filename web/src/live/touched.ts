@@ -22,7 +22,7 @@ function touchedByTopic({ type: topic, review_id }: Pick<LiveEvent, "type" | "re
       return [keys.pool, keys.reviewers];
     case "activity":
       // A crash loop of the pool, or an answer to an issue, which makes it the reviewer's turn.
-      return [keys.pool, keys.reviewers, ...(id === null ? [] : [keys.lists]), ["issues"], ...review];
+      return [keys.pool, keys.reviewers, ...(id === null ? [] : [keys.lists, keys.periods]), ["issues"], ...review];
     default:
       topic satisfies never;
       // A newer broker may send a type that this page does not know.

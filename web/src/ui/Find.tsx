@@ -44,8 +44,11 @@ export function Find({ label, value, onChange }: FindProps) {
         placeholder={label}
         value={text}
         onChange={({ target }) => setText(target.value)}
-        onKeyDown={({ key, currentTarget }) => {
-          if (key === "Escape" || key === "Enter") currentTarget.blur();
+        onKeyDown={({ key, currentTarget, nativeEvent }) => {
+          if (nativeEvent.isComposing || (key !== "Escape" && key !== "Enter")) return;
+          // Browsers would empty the field.
+          if (key === "Escape") nativeEvent.preventDefault();
+          currentTarget.blur();
         }}
         className="w-full rounded border border-line-strong bg-bg px-2 py-1 pr-8 text-sm placeholder:text-dim"
       />

@@ -67,7 +67,13 @@ export function FindField({ label, placeholder, value: shown, onChange, autoFocu
           setGoesOn(false);
         }}
         onKeyDown={({ key, nativeEvent }) => {
-          if (nativeEvent.isComposing || (key !== "Enter" && key !== "ArrowDown")) return;
+          if (nativeEvent.isComposing) return;
+          if (key === "Escape") {
+            // Browsers would empty the field.
+            nativeEvent.preventDefault();
+            input.current?.blur();
+          }
+          if (key !== "Enter" && key !== "ArrowDown") return;
           nativeEvent.preventDefault();
           setGoesOn(true);
         }}

@@ -1,4 +1,5 @@
 import type { ReviewRow } from "../api/generated";
+import { inertLine } from "../text/inert";
 import { Name } from "../text/UserText";
 import { proposerOf } from "../turns";
 import { Money } from "./Money";
@@ -37,7 +38,7 @@ export function RowSeats({ row }: { row: ReviewRow }) {
 
 export function Author({ row }: { row: ReviewRow }) {
   return (
-    <span title={`Proposed by ${proposerOf(row)}`}>
+    <span title={inertLine(`Proposed by ${proposerOf(row)}`)}>
       <Name>{proposerOf(row)}</Name>
     </span>
   );

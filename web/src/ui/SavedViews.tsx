@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { keyOf } from "../keys/bindings";
 import { useKeys } from "../keys/KeysContext";
 import { useStored } from "../storage";
@@ -7,8 +7,9 @@ import { Button } from "./Button";
 import { Press } from "./Press";
 import { isSameView, isSavedViews, MAX_VIEWS, type SavedView, textsOf, withView } from "./savedViewsModel";
 
-/** Loaded when a view gets a name: most visits do not need a dialog. */
-const NameDialog = lazy(() => import("./ViewNameDialog").then(({ ViewNameDialog }) => ({ default: ViewNameDialog })));
+/** Loaded when there is something to save: most visits do not need a dialog. */
+const loadDialog = () => import("./ViewNameDialog");
+const NameDialog = lazy(() => loadDialog().then(({ ViewNameDialog }) => ({ default: ViewNameDialog })));
 
 interface SavedViewsProps {
   /** The list that the views belong to. */
@@ -25,6 +26,10 @@ export function SavedViews({ list, search: parameters, onOpen }: SavedViewsProps
   const [isNaming, setNaming] = useState(false);
   const current = views.find((view) => isSameView(view.search, search));
   const canSave = Object.keys(search).length > 0 && current === undefined && views.length < MAX_VIEWS;
+  // It is there before a person types into it. If it cannot be loaded, opening it says so.
+  useEffect(() => {
+    if (canSave) loadDialog().catch(() => {});
+  }, [canSave]);
   useKeys(canSave ? { saveView: () => setNaming(true) } : {});
   if (views.length === 0 && !canSave) return null;
   return (

@@ -60,16 +60,19 @@ export function ActivityPage() {
   );
 }
 
-/** The rows that are open. The event that the address names is open first. */
+const NONE: ReadonlySet<number> = new Set();
+
+/** The rows that are open. The event that the address names is open first; another one begins anew. */
 function useOpened(from: number | null) {
-  const [toggled, setToggled] = useState<ReadonlySet<number>>(new Set());
+  const [state, setState] = useState({ from, toggled: NONE });
+  const toggled = state.from === from ? state.toggled : NONE;
   return {
     isOpen: (seq: number) => toggled.has(seq) !== (seq === from),
     toggle: (seq: number) =>
-      setToggled((before) => {
-        const after = new Set(before);
+      setState((before) => {
+        const after = new Set(before.from === from ? before.toggled : NONE);
         if (!after.delete(seq)) after.add(seq);
-        return after;
+        return { from, toggled: after };
       }),
   };
 }

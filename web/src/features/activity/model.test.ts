@@ -29,6 +29,14 @@ describe("new events", () => {
     expect(joined(list, head)).toEqual([head]);
   });
 
+  test("join the list if the newest page looked as far as the list, and found little", () => {
+    const list = [page(10, 6, "6")];
+    const head = page(12, 11, "8");
+    expect(hasGap(list, head)).toBe(false);
+    expect(newWords(list, head)).toBe("2 new");
+    expect(seqs(joined(list, head))).toEqual([12, 11, 10, 9, 8, 7, 6]);
+  });
+
   test("fill an empty list", () => {
     expect(seqs(joined([page(0, 1)], page(2, 1)))).toEqual([2, 1]);
   });

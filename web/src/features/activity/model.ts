@@ -60,15 +60,19 @@ function factsOf({ detail, claim_generation, pid }: Answer<"get_audit_log">["eve
 const MAX_ROWS = 2_000;
 const KEPT_ROWS = 200;
 
+function newestOf(pages: readonly LogPage[]): number {
+  return pages.find(({ rows }) => rows.length > 0)?.rows[0]?.seq ?? -1;
+}
+
 /** The rows of `head` that are newer than the list. */
 export function newRows(pages: readonly LogPage[], head: LogPage): LogRow[] {
-  const newest = pages.flatMap(({ rows }) => rows)[0]?.seq ?? -1;
+  const newest = newestOf(pages);
   return head.rows.filter(({ seq }) => seq > newest);
 }
 
-/** Whether events may be missing between `head` and the list. */
+/** Whether events may be missing between `head` and the list: `head` looked only at events that are newer than the list. */
 export function hasGap(pages: readonly LogPage[], head: LogPage): boolean {
-  return head.next !== undefined && newRows(pages, head).length === head.rows.length;
+  return head.next !== undefined && Number(head.next) > newestOf(pages);
 }
 
 /** The list with the new rows at its top. After a gap it begins again. */

@@ -30,9 +30,15 @@ export const POOL_KINDS = [
   "reviewer_terminated",
   "crash_loop",
   "crash_loop_cleared",
+  "pool_paused",
+  "pool_resumed",
+  "pool_limit_changed",
 ] as const satisfies readonly EventKind[];
 
-const KINDS: readonly EventKind[] = [...REVIEW_KINDS, ...POOL_KINDS];
+type MissingKind = Exclude<EventKind, (typeof REVIEW_KINDS)[number] | (typeof POOL_KINDS)[number]>;
+
+/** A new kind of event does not compile until it stands above. */
+const KINDS: [MissingKind] extends [never] ? readonly EventKind[] : MissingKind = [...REVIEW_KINDS, ...POOL_KINDS];
 
 /** Filters that take a text, in the order in which they are shown. */
 export const TEXT_FILTERS = ["actor", "review", "project", "since", "until"] as const;

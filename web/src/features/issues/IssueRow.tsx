@@ -3,6 +3,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Issue } from "../../api/generated";
 import { rowAttribute } from "../../keys/useRowKeys";
+import { inertLine } from "../../text/inert";
 import { Name } from "../../text/UserText";
 import { Severity } from "../../ui/Status";
 import { Age } from "../../ui/Time";
@@ -63,10 +64,10 @@ export function IssueRow({ issue, isSelected, onSelect }: IssueRowProps) {
         {place === "" ? <span className="text-dim">whole proposal</span> : <Name className="font-mono">{place}</Name>}
         {anchor !== null && <span className="block text-warn">{anchor}</span>}
       </span>
-      <span role="cell" className={columns.review} title={issue.review_intent}>
+      <span role="cell" className={columns.review} title={inertLine(issue.review_intent ?? "")}>
         {issue.number}
       </span>
-      <span role="cell" className={`text-dim ${columns.seat}`} title={`raised by ${issue.reviewer_id}`}>
+      <span role="cell" className={`text-dim ${columns.seat}`} title={inertLine(`raised by ${issue.reviewer_id}`)}>
         <Name>{issue.persona}</Name>
       </span>
       <span role="cell" className={`text-xs text-dim ${columns.status}`}>

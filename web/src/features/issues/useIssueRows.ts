@@ -36,7 +36,11 @@ export function useIssueRows(search: IssuesSearch) {
     group === undefined
       ? (list.data?.pages.flatMap((page) => page.issues.map(issueRow)) ?? [])
       : groupedRows(group, groups.data?.groups ?? [], byName);
-  const live = useLiveRows(search, () => void queries.invalidateQueries({ queryKey: keys.issuePages }));
+  const live = useLiveRows(search, () => {
+    // A long list starts at its top again.
+    queries.setQueriesData<InfiniteData<unknown>>({ queryKey: [...keys.issuePages, "list"] }, firstPage);
+    return queries.invalidateQueries({ queryKey: keys.issuePages });
+  });
   const first = group === undefined ? list : groups;
   return {
     rows,
@@ -56,8 +60,6 @@ export function useIssueRows(search: IssuesSearch) {
     ...live,
     showChanges: () => {
       scrollTo({ top: 0 });
-      // A long list starts at its top again.
-      queries.setQueriesData<InfiniteData<unknown>>({ queryKey: [...keys.issuePages, "list"] }, firstPage);
       live.reload();
     },
   };
@@ -79,15 +81,17 @@ function useOpenGroups(search: IssuesSearch, names: readonly string[]) {
   };
 }
 
-function useLiveRows(search: IssuesSearch, reload: () => void) {
+function useLiveRows(search: IssuesSearch, load: () => Promise<void>) {
   const { statuses: _, ...others } = filterOf(search);
   const byStatus = useQuery(issueCounts(others, "status"));
   const bySeverity = useQuery(issueCounts(filterOf({ ...search, severity: "critical,high,medium,low" }), "severity"));
-  const changes = useChangedReviews(JSON.stringify(search));
-  const [changed, setChanged] = useState(0);
+  const text = JSON.stringify(search);
+  const changes = useChangedReviews(text);
+  const [changed, setChanged] = useState({ text, count: 0 });
+  const reload = useReload(load);
   const showChanges = () => {
     changes.clear();
-    setChanged(0);
+    setChanged({ text, count: 0 });
     reload();
   };
   const latest = useRef(showChanges);
@@ -98,12 +102,31 @@ function useLiveRows(search: IssuesSearch, reload: () => void) {
     if (changes.size === 0) return;
     const isInList = document.activeElement?.closest("[data-index]") !== null;
     if (scrollY < TOP_PX && !isInList) latest.current();
-    else setChanged(changes.size);
+    else setChanged({ text, count: changes.size });
   }, [countsLoadedAt]);
   return {
     counts: byStatus.data ?? null,
     low: bySeverity.data?.groups.find(({ group }) => group === "low")?.issues ?? 0,
-    changed,
+    // Of another search nothing is known yet.
+    changed: changed.text === text ? changed.count : 0,
     reload: showChanges,
+  };
+}
+
+/** One load after the other: events in quick succession do not stop it, and what comes during a load causes one more. */
+function useReload(load: () => Promise<void>): () => void {
+  const isWanted = useRef(false);
+  const isLoading = useRef(false);
+  const latest = useRef(load);
+  latest.current = load;
+  return async () => {
+    isWanted.current = true;
+    if (isLoading.current) return;
+    isLoading.current = true;
+    while (isWanted.current) {
+      isWanted.current = false;
+      await latest.current();
+    }
+    isLoading.current = false;
   };
 }

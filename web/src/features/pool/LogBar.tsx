@@ -33,6 +33,8 @@ export function LogBar({ log, find }: { log: Log; find: LogSearch }) {
           {megabytes(buffer.missed)} came faster than they could be kept and are not shown.
         </p>
       )}
+      {/* Before there are lines, the page itself says what is wrong. */}
+      <Refusal error={log.isLoaded ? log.error : null} />
       <Refusal error={find.error} />
     </div>
   );
@@ -84,10 +86,11 @@ function FindInLog({ find }: { find: LogSearch }) {
   );
 }
 
-function followWords({ buffer, isFollowing, isLoaded }: Log): string {
-  if (!isLoaded) return "loading";
+function followWords({ buffer, isFollowing, isLoaded, error }: Log): string {
+  if (!isLoaded) return error === null ? "loading" : "not following";
   if (buffer.hasEnded) return "the reviewer has ended";
-  return isFollowing ? "follows" : "paused: new output is not shown";
+  if (!isFollowing) return "paused: new output is not shown";
+  return error === null ? "follows" : "not following";
 }
 
 function sizeWords(buffer: LogBuffer): string {

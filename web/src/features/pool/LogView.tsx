@@ -62,7 +62,8 @@ export function LogView({ log, label, marked, handle }: LogViewProps) {
     remember(top);
     const below = scrollHeight - clientHeight - top;
     if (isFollowing) {
-      if (isUp) log.pause();
+      // Not if the browser moved the box because it or its lines became smaller.
+      if (isUp && below > LINE_PX) log.pause();
       return;
     }
     if (isUp && top < NEAR_PX) log.loadEarlier();

@@ -31,13 +31,16 @@ export function PoolDialogs({ open, pool, onClose }: DialogProps & { open: OpenD
 
 function PauseDialog({ pool, onClose }: DialogProps) {
   const me = useMe();
-  const isPaused = pool.state === "paused";
+  const isNowPaused = pool.state === "paused";
+  // What the person was asked stays, whatever others do meanwhile.
+  const [isPaused] = useState(isNowPaused);
   const change = useChange<void>(() => call("control_pool", { paused: !isPaused, caller_id: me.name }), onClose);
   return (
     <PoolDialog
       title={isPaused ? "Resume the pool" : "Pause the pool"}
       action={isPaused ? "Resume" : "Pause"}
       change={change}
+      problem={isNowPaused !== isPaused && !change.isSending ? "The pool changed meanwhile." : null}
       onClose={onClose}
     >
       <p>

@@ -25,6 +25,12 @@ test("parts are joined at the end, and a line that was cut goes on", () => {
   expect(buffer).toMatchObject({ missed: 86, dropped: 100, hasEnded: true, next: 106 });
 });
 
+test("lines that are already there are not added again", () => {
+  const buffer = only(part(0, "one\ntwo\n"));
+  expect(append(buffer, part(4, "two\nthree\n")).lines.map(({ text }) => text)).toEqual(["one\n", "two\n", "three\n"]);
+  expect(append(buffer, part(0, "one\n"))).toMatchObject({ lines: buffer.lines, next: 8, missed: 0 });
+});
+
 test("parts are put before the first line without the one that begins in its middle", () => {
   const buffer = only(part(20, "x\ny\n", { total_bytes: 24 }));
   const earlier = prepend(buffer, part(10, "lf\nwhole\n", { next: 20, total_bytes: 24 }));

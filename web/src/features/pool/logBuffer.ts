@@ -42,10 +42,10 @@ export function only(part: Part, isWhole = true): LogBuffer {
   return withFacts(EMPTY, part, isWhole ? lines : lines.slice(1), part.next);
 }
 
-/** Adds a part at the end. */
+/** Adds a part at the end. Lines that are already there are left out. */
 export function append(buffer: LogBuffer, part: Part): LogBuffer {
   const gap = part.from - buffer.next;
-  const added = linesOf(part);
+  const added = linesOf(part).filter(({ offset }) => offset >= buffer.next);
   const last = buffer.lines.at(-1);
   // A line that the last part ended in the middle of goes on.
   const goesOn = gap === 0 && last !== undefined && !last.text.endsWith("\n") && added[0] !== undefined;
@@ -55,7 +55,7 @@ export function append(buffer: LogBuffer, part: Part): LogBuffer {
       ? added
       : buffer.lines.concat(added);
   const missed = buffer.missed + (buffer.lines.length > 0 ? Math.max(0, gap) : 0);
-  return { ...withFacts(buffer, part, joined.slice(overflow(joined)), part.next), missed };
+  return { ...withFacts(buffer, part, joined.slice(overflow(joined)), Math.max(buffer.next, part.next)), missed };
 }
 
 /** Adds a part before the first line. It may begin in the middle of a line, which is left out. */

@@ -24,7 +24,9 @@ export async function* readLog(reviewer: string, start: LogStart, signal: AbortS
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw signal.aborted ? error : new Unreachable();
+      });
       if (done) return;
       const frames = framesIn(rest + value);
       rest = frames.rest;

@@ -93,12 +93,19 @@ export function useLog(reviewer: string): Log {
     [load],
   );
 
+  const follow = useCallback(() => {
+    // A part that is still on its way would not fit to what the stream brings.
+    lastCall.current += 1;
+    isBusy.current = false;
+    setFollowing(true);
+  }, []);
+
   return {
     buffer,
     isFollowing,
     isLoaded,
     error,
-    follow: useCallback(() => setFollowing(true), []),
+    follow,
     pause: useCallback(() => setFollowing(false), []),
     loadEarlier,
     loadLater,

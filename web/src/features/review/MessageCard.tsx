@@ -1,5 +1,5 @@
 import type { Message } from "../../api/generated";
-import { inert } from "../../text/inert";
+import { inert, inertLine } from "../../text/inert";
 import { Name } from "../../text/UserText";
 import { Fold } from "../../ui/Fold";
 import { Press } from "../../ui/Press";
@@ -16,7 +16,7 @@ export function MessageCard({ message, isInDiff = false }: { message: Message; i
   const role = sender_role === "reviewer" ? persona : sender_role;
   return (
     <article
-      aria-label={`Message of ${caller_id ?? sender_role}`}
+      aria-label={inertLine(`Message of ${caller_id ?? sender_role}`)}
       data-message={message.id}
       className={`min-w-0 rounded border bg-raised px-3 py-2 font-sans text-sm whitespace-normal ${sender_role === "operator" ? "border-accent" : "border-line"}`}
     >

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { keyOf } from "../../keys/bindings";
 import { useKeys } from "../../keys/KeysContext";
+import { inertLine } from "../../text/inert";
 import { Name } from "../../text/UserText";
 import { exactTime } from "../../time";
 import { Button } from "../../ui/Button";
@@ -133,7 +134,7 @@ function Slider({ position, last, onChange }: SliderProps) {
         value={position}
         onChange={(event) => onChange(Number(event.target.value))}
         aria-label="Event"
-        aria-valuetext={`event ${position} of ${last}${what}`}
+        aria-valuetext={inertLine(`event ${position} of ${last}${what}`)}
         list="replay-rounds"
         className="h-7 min-w-0 flex-1 accent-accent"
       />

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { RaisedIssue, ReviewMetrics } from "../../api/generated";
+import { inertLine } from "../../text/inert";
 import { Name } from "../../text/UserText";
 import { duration } from "../../time";
 import { Button } from "../../ui/Button";
@@ -20,7 +21,7 @@ export function VerdictEntry({ entry }: { entry: EventEntry }) {
   const { actor, persona, verdict, summary, reason, raised = [], settled = [], metrics, held_ms } = entry.event;
   return (
     <article
-      aria-label={`Verdict of ${persona ?? actor ?? "a reviewer"}`}
+      aria-label={inertLine(`Verdict of ${persona ?? actor ?? "a reviewer"}`)}
       className="min-w-0 rounded border border-line bg-raised px-3 py-2"
     >
       <header className="flex flex-wrap items-baseline gap-x-2">

@@ -2,12 +2,14 @@ import { queryOptions } from "@tanstack/react-query";
 import { call } from "../../api/client";
 import { keys } from "../../api/keys";
 
-/** The broker reads its settings when it starts, and a new broker loads everything anew. */
+/** No event makes these old, so a page that is opened again loads them again. */
+const atEachVisit = { staleTime: 0, refetchOnMount: "always" } as const;
+
 export const config = () =>
   queryOptions({
     queryKey: keys.config,
     queryFn: ({ signal }) => call("get_config", {}, { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
+    ...atEachVisit,
   });
 
 /** Deliveries cause no events. */
@@ -31,4 +33,8 @@ export const deadDeliveries = (webhook: string) =>
   });
 
 export const projects = () =>
-  queryOptions({ queryKey: keys.projects, queryFn: ({ signal }) => call("list_projects", {}, { signal }) });
+  queryOptions({
+    queryKey: keys.projects,
+    queryFn: ({ signal }) => call("list_projects", {}, { signal }),
+    ...atEachVisit,
+  });

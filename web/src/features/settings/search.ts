@@ -11,7 +11,7 @@ const MAX_LENGTH = 200;
 export function parseSettingsSearch(search: Record<string, unknown>): SettingsSearch {
   const q = typeof search.q === "number" ? String(search.q) : search.q;
   return {
-    ...(typeof q === "string" && q.trim() !== "" && q.length <= MAX_LENGTH && { q }),
+    ...(typeof q === "string" && q.trim() !== "" && { q: q.slice(0, MAX_LENGTH) }),
     ...((search.changed === true || search.changed === "true") && { changed: true as const }),
   };
 }
