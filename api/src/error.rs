@@ -249,11 +249,13 @@ impl ErrorCode {
     /// The code for a value that is not one of a field's allowed values.
     pub fn unknown_value(field: &str) -> Self {
         let name = field.rsplit('.').next().unwrap_or(field);
+        // A value in a list is named as severities[0].
+        let name = name.split('[').next().unwrap_or(name);
         let name = match name {
             _ if name.ends_with("_role") => "role",
-            _ if name.starts_with("statuses[") => "status",
-            _ if name.starts_with("severities[") => "severity",
-            _ if name.starts_with("remove[") => "part",
+            "statuses" => "status",
+            "severities" => "severity",
+            "remove" => "part",
             "to" => "recipient",
             _ => name,
         };
