@@ -48,7 +48,7 @@ test.describe("reviewers that approve", () => {
     const { events } = await broker.call("get_audit_log", { kind: ["reviewer_terminated"] });
     expect(events[0]?.by).toBe(me);
     await ended.getByRole("link", { name: "command-r1" }).click();
-    await expect(logOf(page)).toContainText("goes");
+    await expect(logOf(page)).toContainText("approved R-1");
     await expect(page.getByText("the reviewer has ended")).toBeVisible();
   });
 

@@ -31,6 +31,9 @@ export function LogView({ log, label, marked, handle }: LogViewProps) {
   // The first line in sight, and how much of it is above the edge.
   const anchor = useRef({ offset: 0, rest: 0 });
   const lastTop = useRef(0);
+  // The line to show in the middle as soon as the part around it is on the page.
+  const wanted = useRef<number | null>(null);
+  const centreWanted = useRef((): boolean => false);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
@@ -41,7 +44,7 @@ export function LogView({ log, label, marked, handle }: LogViewProps) {
   // The line under the eye stays where it is while lines are added or removed above it.
   useLayoutEffect(() => {
     const element = scroller.current;
-    if (element === null) return;
+    if (element === null || centreWanted.current()) return;
     const top = isFollowing
       ? lines.length * LINE_PX
       : indexAt(lines, anchor.current.offset) * LINE_PX + anchor.current.rest;
@@ -72,25 +75,28 @@ export function LogView({ log, label, marked, handle }: LogViewProps) {
     else if (below < LINE_PX && !buffer.hasEnded) log.follow();
   };
 
-  const show = (offset: number) => {
-    anchor.current = { offset, rest: 0 };
-    void log.jumpTo(offset).then(() => {
-      // After the part around it is on the page.
-      requestAnimationFrame(() => showLine.current(offset));
-    });
-  };
-  const showLine = useRef((_: number) => {});
-  showLine.current = (offset) => {
-    const element = scroller.current;
-    if (element === null) return;
+  /** Whether the wanted line is on the page; then it is in the middle now. */
+  centreWanted.current = () => {
+    const [element, offset] = [scroller.current, wanted.current];
+    if (element === null || offset === null || offset < startOf(buffer) || offset >= buffer.next) return false;
+    wanted.current = null;
     element.scrollTop = Math.max(0, indexAt(lines, offset) * LINE_PX - element.clientHeight / 2);
     lastTop.current = element.scrollTop;
     remember(element.scrollTop);
+    return true;
+  };
+  const show = (offset: number) => {
+    wanted.current = offset;
+    centreWanted.current();
+    void log.jumpTo(offset);
   };
   useImperativeHandle(handle, () => ({
     show,
     toStart: () => show(buffer.dropped),
-    toEnd: log.follow,
+    toEnd: () => {
+      wanted.current = null;
+      log.follow();
+    },
   }));
   useEffect(() => scroller.current?.focus({ preventScroll: true }), []);
 
